@@ -1,0 +1,60 @@
+{# SQL scripts: one statement for dbt, in which an engine error can be caught. #}
+
+{# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits. #}
+{% macro guarded_sql(sql) %}
+begin
+    declare exit handler for sqlstate 'P0001', sqlstate '44000' begin select 'refused' as ditto_verdict; end;
+    declare exit handler for sqlstate '2D521' begin select 'conflict' as ditto_verdict; end;
+    {{ sql }}
+    ;
+end
+{%- endmacro %}
+
+
+{# A statement that can hold no fence of its own, or for which no rows would still mean a change: the fence stands around it.
+   Inside of another script, or as one (`script`). #}
+{% macro fenced_sql(sql, fence, script=false) %}
+{%- if not fence -%}
+{{ sql }}
+{%- else -%}
+{{ 'begin\n' if script -}}
+if {{ fence }} then
+    {{ sql }}
+    ;
+end if
+{{- ';\nend' if script }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# `create table if not exists` fails when several sessions create at once: the log is there, its entry in the catalog
+   not yet. So try for a while; the last try is the bare one, whose error is the engine's own. #}
+{% macro create_if_missing_sql(create_sql, tries=300) %}
+begin
+    declare attempt int default 0;
+    declare created boolean default false;
+    while not created and attempt < {{ tries }} do
+        begin
+            declare exit handler for sqlexception begin end;
+            {{ create_sql }}
+            ;
+            set created = true;
+        end;
+        set attempt = attempt + 1;
+    end while;
+    if not created then
+        {{ create_sql }}
+        ;
+    end if;
+end
+{%- endmacro %}
+
+
+{# Somebody else may hold the version that we ask for: then nothing is written, and reading back tells who. #}
+{% macro compare_and_set_sql(insert_sql) %}
+begin
+    declare exit handler for sqlstate '2D521' begin end;
+    {{ insert_sql }}
+    ;
+end
+{%- endmacro %}

@@ -1,0 +1,74 @@
+{# What is there now, from the catalog and the table itself, never from dbt's cache. Reads only. #}
+
+{% macro table_facts(schema, identifier) %}
+    {% set facts = {'exists': false, 'type': none, 'provider': none, 'columns': [], 'partition_by': [], 'comment': none, 'properties': ''} %}
+    {% set found = [] %}
+    {% for row in ditto.fetch('show tables in ' ~ ditto.quote(schema) ~ ' like ' ~ ditto.literal(identifier)) %}
+        {% if row['tableName'] | lower == identifier | lower and not row['isTemporary'] %}
+            {% do found.append(row) %}
+        {% endif %}
+    {% endfor %}
+    {% if not found %}
+        {{ return(facts) }}
+    {% endif %}
+    {% do facts.update({'exists': true}) %}
+    {% do facts.update(ditto.parse_description(ditto.fetch('describe extended ' ~ ditto.table_name(schema, identifier)))) %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{# The rows of DESCRIBE EXTENDED: columns, then sections that begin with a `#` line. #}
+{% macro parse_description(rows) %}
+    {% set columns, partition_by, details = [], [], {} %}
+    {% set place = namespace(section='') %}
+    {% for row in rows %}
+        {% set name = row['col_name'] or '' %}
+        {% if name.startswith('# ') %}
+            {% set place.section = place.section if name == '# col_name' else name %}
+        {% elif name == '' %}
+            {% set place.section = 'none' %}
+        {% elif place.section == '' %}
+            {% do columns.append({'name': name, 'type': row['data_type'], 'comment': row['comment'] or ''}) %}
+        {% elif place.section == '# Partition Information' %}
+            {% do partition_by.append(name) %}
+        {% elif place.section == '# Detailed Table Information' %}
+            {% do details.update({name: row['data_type'] or ''}) %}
+        {% endif %}
+    {% endfor %}
+    {{ return({
+        'columns': columns, 'partition_by': partition_by,
+        'type': 'view' if details.get('Type') == 'VIEW' else 'table',
+        'provider': details.get('Provider', '') | lower,
+        'comment': details.get('Comment', ''),
+        'properties': details.get('Table Properties', '')
+    }) }}
+{% endmacro %}
+
+
+{# Names and types of the model's SELECT, without running it. #}
+{% macro query_columns(sql) %}
+    {% set columns = [] %}
+    {% for row in ditto.fetch('describe query select * from (\n' ~ sql ~ '\n)') %}
+        {% do columns.append({'name': row['col_name'], 'type': row['data_type']}) %}
+    {% endfor %}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# The newest commits of a Delta table, newest first. #}
+{% macro commits(table, limit) %}
+    {% set commits = [] %}
+    {% for row in ditto.fetch('describe history ' ~ table ~ ' limit ' ~ limit) %}
+        {% set metrics = row['operationMetrics'] %}
+        {% do commits.append({
+            'version': row['version'] | int,
+            'read_version': none if row['readVersion'] is none else row['readVersion'] | int,
+            'operation': row['operation'],
+            'user': row['userName'],
+            'at': row['timestamp'] | string,
+            'tag': ditto.parse_tag((row['userMetadata'] or '') ~ ' ' ~ (row['operationParameters'] or '')),
+            'metrics': (fromjson(metrics) if metrics is string else metrics) or {}
+        }) %}
+    {% endfor %}
+    {{ return(commits) }}
+{% endmacro %}

@@ -1,0 +1,49 @@
+{# A write of several commits holds the model's lease: the intent in the ledger is the lease, and Delta's transaction ids
+   make claiming it a compare-and-set. Of several claimants of one token exactly one gets it. #}
+{% macro claim(plan) %}
+    {% set token = (plan.ledger.token or 0) + 1 %}
+    {% set event = ditto.event(plan, 'started', plan.ledger.generation, plan.ledger.seq + 1, {
+        'token': token, 'base_version': plan.base_version, 'version': plan.base_version
+    }) %}
+    {% set lease = {'app': 'ditto:lease:' ~ plan.relation, 'version': token} %}
+    {% do ditto.send('claim', ditto.compare_and_set_sql(
+        ditto.ledger_append_sql(ditto.ledger_table(), [event], plan.ledger.hash, lease=lease)
+    )) %}
+    {{ return({'token': token, 'hash': ditto.require_lease(plan, token, 'claimed the model first').hash}) }}
+{% endmacro %}
+
+
+{# Who holds the newest token? Anybody else: stop, and say who. #}
+{% macro require_lease(plan, token, what_happened) %}
+    {% set rows = ditto.fetch(ditto.ledger_holder_sql(ditto.ledger_table(), plan.relation)) %}
+    {% set holder = fromjson(rows[0]['holder']) if rows else none %}
+    {% if holder is none or holder.token != token or holder.invocation_id != plan.invocation_id %}
+        {% do ditto.error(
+            plan.subject,
+            'another run ' ~ what_happened ~ (': ' ~ ditto.describe_holder(holder) if holder else ''),
+            'one run of a model at a time',
+            'wait until the other one is done, then ' ~ ditto.run_command(plan.model, plan.execution_time)
+        ) %}
+    {% endif %}
+    {{ return(holder) }}
+{% endmacro %}
+
+
+{% macro describe_holder(holder) %}
+    {{ return('invocation ' ~ holder.invocation_id ~ ' of ' ~ holder.user ~ ' for execution ' ~ holder.execution_time
+        ~ ', started at ' ~ holder.at) }}
+{% endmacro %}
+
+
+{# Unfinished executions: the same one is taken over, any other one stops the run before it touches anything. #}
+{% macro refuse_unfinished(settings, ledger) %}
+    {% for open in ledger.unfinished if open.execution_time != settings.execution_time %}
+        {% do ditto.error(
+            settings.subject,
+            'execution ' ~ open.execution_time ~ ' did not finish (' ~ open.mode ~ '): ' ~ ditto.describe_holder(open),
+            'no unfinished execution of another time',
+            'finish it: ' ~ ditto.run_command(settings.model, open.execution_time)
+            ~ "\n            or give it up: dbt run-operation ditto_release --args '{model: " ~ settings.model ~ "}'"
+        ) %}
+    {% endfor %}
+{% endmacro %}

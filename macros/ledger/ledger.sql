@@ -1,0 +1,63 @@
+{# Where the ledger is, making it, reading it. #}
+
+{% macro ledger_table(name='ditto_ledger') %}
+    {{ return(ditto.table_name(var('ditto_schema', target.schema), name)) }}
+{% endmacro %}
+
+
+{# Made once. Whether it is there is looked up in dbt's cache: a wrong "no" costs four cheap statements, and a wrong "yes"
+   fails in the next one without having written anything. #}
+{% macro ledger_setup() %}
+    {% set schema = var('ditto_schema', target.schema) %}
+    {% if adapter.get_relation(database=none, schema=schema, identifier='ditto_runs') is none %}
+        {% do ditto.send('ledger_schema', 'create schema if not exists ' ~ ditto.quote(schema)) %}
+        {% do ditto.send('ledger_table', ditto.create_if_missing_sql(ditto.ledger_create_sql(ditto.ledger_table()))) %}
+        {% do ditto.ledger_create_views() %}
+        {% do adapter.cache_added(api.Relation.create(schema=schema, identifier='ditto_runs', type='view')) %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro ledger_create_views() %}
+    {% do ditto.send('ledger_state',
+        ditto.ledger_state_view_sql(ditto.ledger_table(), ditto.ledger_table('ditto_state'))) %}
+    {% do ditto.send('ledger_runs',
+        ditto.ledger_runs_view_sql(ditto.ledger_table(), ditto.ledger_table('ditto_runs'))) %}
+{% endmacro %}
+
+
+{# What the ledger says about a model and the ditto models it reads, in one query. #}
+{% macro ledger_facts(relation, execution_time, upstream=[]) %}
+    {% set facts = {'generation': 0, 'seq': 0, 'token': 0, 'hash': none, 'last': none, 'own': false,
+        'previous': none, 'newest': none, 'unfinished': [], 'inputs': []} %}
+    {% for row in ditto.fetch(ditto.ledger_read_sql(ditto.ledger_table(), [relation] + upstream, execution_time)) %}
+        {# JSON leaves nulls out, and what is left out would be silently undefined. #}
+        {% set found = fromjson(row['facts']) %}
+        {% set last = dict({'version': none, 'base_version': none}, **found.last) if found.last else none %}
+        {% if found.relation == relation %}
+            {% do facts.update(dict(found, last=last)) %}
+        {% elif last %}
+            {% do facts.inputs.append({'relation': found.relation, 'execution_time': last.execution_time,
+                'version': last.version, 'event_id': last.event_id}) %}
+        {% endif %}
+    {% endfor %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{# The relations of the ditto models that a node reads. #}
+{% macro upstream_relations(node) %}
+    {% set relations = [] %}
+    {% for unique_id in node.depends_on.nodes %}
+        {% set parent = graph.nodes.get(unique_id) %}
+        {% if parent and parent.config.materialized in ditto.patterns() %}
+            {% do relations.append(ditto.relation_key(parent.schema, parent.alias)) %}
+        {% endif %}
+    {% endfor %}
+    {{ return(relations) }}
+{% endmacro %}
+
+
+{% macro patterns() %}
+    {{ return(['insert_overwrite', 'merger']) }}
+{% endmacro %}

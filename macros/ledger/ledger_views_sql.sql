@@ -1,0 +1,73 @@
+{# What each execution did last, and whether its effect is still in the table. #}
+{% macro ledger_state_view_sql(ledger, view) %}
+create view if not exists {{ view }}
+comment 'ditto: the state of every execution of every model, derived from the ledger' as
+with {{ ditto.ledger_executions_sql(ledger) }},
+stale as (
+    select distinct later.`relation`, later.`execution_time`
+    from executions as later
+    inner join events as earlier
+        on earlier.`relation` = later.`relation`
+        and earlier.`event` = 'committed'
+        and earlier.`generation` = later.`generation`
+        and earlier.`execution_time` < later.`execution_time`
+        and later.`execution_time` < earlier.`undoes_until`
+        and earlier.`position` > later.`outcome`.`position`
+)
+select
+    executions.`relation`,
+    executions.`execution_time`,
+    executions.`outcome`.`version` as `delta_table_version`,
+    executions.`outcome`.`base_version`,
+    executions.`last_event`.`event` = 'committed' and stale.`relation` is null as `live`,
+    case
+        when executions.`last_event`.`event` = 'started' then 'unfinished'
+        when executions.`last_event`.`event` = 'released' then 'released'
+        when stale.`relation` is not null then 'stale'
+        else 'live'
+    end as `status`,
+    executions.`last_event`.`pattern`,
+    executions.`last_event`.`mode`,
+    executions.`outcome`.`rows_inserted`,
+    executions.`outcome`.`rows_updated`,
+    executions.`outcome`.`rows_deleted`,
+    executions.`outcome`.`unit`,
+    executions.`outcome`.`inputs`,
+    executions.`generation`,
+    executions.`last_event`.`invocation_id`,
+    executions.`last_event`.`user`,
+    executions.`last_event`.`at`
+from executions
+left join stale
+    on stale.`relation` = executions.`relation`
+    and stale.`execution_time` = executions.`execution_time`
+{%- endmacro %}
+
+
+{# The audit trail for people: one line for each event, the newest generation last. #}
+{% macro ledger_runs_view_sql(ledger, view) %}
+create view if not exists {{ view }}
+comment 'ditto: the audit trail, one row for each event' as
+select
+    `relation`,
+    `generation`,
+    min(`seq`) as `seq`,
+    min(`at`) as `at`,
+    `execution_time`,
+    `pattern`,
+    `mode`,
+    `event`,
+    `base_version`,
+    `version`,
+    max(`rows_inserted`) as `rows_inserted`,
+    max(`rows_updated`) as `rows_updated`,
+    max(`rows_deleted`) as `rows_deleted`,
+    `unit`,
+    max(`details`) as `details`,
+    `invocation_id`,
+    min(`user`) as `user`,
+    `event_id`
+from {{ ledger }}
+group by `event_id`, `relation`, `generation`, `execution_time`, `pattern`, `mode`, `event`, `base_version`, `version`,
+    `unit`, `invocation_id`
+{%- endmacro %}

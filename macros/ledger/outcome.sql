@@ -1,0 +1,28 @@
+{# After the write: look at the table's history, then append what happened. #}
+{% macro record_outcome(plan, lease=none) %}
+    {% set commits = ditto.commits_of_run(plan) if plan.versioned else [] %}
+    {% set token = lease.token if lease else none %}
+    {% set events = ditto.outcome_events(plan, commits, token) %}
+    {% set fence = {'relation': plan.relation, 'token': token} if lease else none %}
+    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, lease.hash if lease else plan.ledger.hash, fence=fence) %}
+    {% if lease %}
+        {# The fence reads the ledger, so it can collide with the appends of other models: try again, then see if it held. #}
+        {% do ditto.guarded_write(plan, {'name': 'outcome', 'sql': sql}) %}
+        {% do ditto.require_lease(plan, token, 'took over this execution') %}
+    {% else %}
+        {% do ditto.send('outcome', sql) %}
+    {% endif %}
+    {{ return(events | last) }}
+{% endmacro %}
+
+
+{# Commits back to the last one that the ledger knows. Twenty are nearly always enough; if not, read the rest. #}
+{% macro commits_of_run(plan) %}
+    {% set commits = ditto.commits(plan.table, 20) %}
+    {% set recorded = plan.ledger.last.version if plan.ledger.last and plan.ledger.last.version is not none else -1 %}
+    {% set oldest = (commits | last).version if commits else 0 %}
+    {% if oldest > recorded + 1 and oldest > 0 %}
+        {% set commits = ditto.commits(plan.table, commits[0].version - recorded + 1) %}
+    {% endif %}
+    {{ return(commits) }}
+{% endmacro %}

@@ -1,0 +1,110 @@
+{# From the table's commits to the events that the ledger still lacks. Pure. #}
+
+{% macro event(identity, name, generation, seq, fields) %}
+    {% set event = {
+        'relation': identity.relation, 'pattern': identity.pattern, 'execution_time': identity.execution_time,
+        'mode': identity.mode, 'invocation_id': identity.invocation_id,
+        'event': name, 'generation': generation, 'seq': seq
+    } %}
+    {% do event.update(fields) %}
+    {% do event.update({'event_id': local_md5([
+        event.relation, event.execution_time, name, generation, event.version, event.token, event.invocation_id
+    ] | join('|'))}) %}
+    {{ return(event) }}
+{% endmacro %}
+
+
+{# The identity of a run, carried by its commit: user metadata of an INSERT, a true term in the ON clause of a MERGE. #}
+{% macro tag(identity) %}
+    {{ return(['ditto:1', identity.pattern, identity.mode, identity.execution_time, identity.invocation_id] | join('|')) }}
+{% endmacro %}
+
+
+{% macro parse_tag(text) %}
+    {% set found = modules.re.search('ditto:1\\|([a-z_]+)\\|([a-z_]+)\\|([0-9. :-]+)\\|([0-9A-Za-z-]+)', text) %}
+    {% if not found %}
+        {{ return(none) }}
+    {% endif %}
+    {% set parts = found.groups() %}
+    {{ return({'pattern': parts[0], 'mode': parts[1], 'execution_time': parts[2], 'invocation_id': parts[3]}) }}
+{% endmacro %}
+
+
+{# `commits`: newest first, from the table's history. The last event is the outcome of this run; those before it are
+   outcomes of runs that died after their commit and before they could record it. #}
+{% macro outcome_events(plan, commits, token=none) %}
+    {% set fresh = ditto.is_new_generation(plan, commits) %}
+    {% set generation = plan.ledger.generation + (1 if fresh else 0) %}
+    {% set recorded = -1 if fresh or not plan.ledger.last else plan.ledger.last.version %}
+    {% set known = [[plan.invocation_id, plan.execution_time]] %}
+    {% set lost = [] %}
+    {% for commit in commits if commit.tag and commit.version > recorded and not plan.made_anew %}
+        {% set run = [commit.tag.invocation_id, commit.tag.execution_time] %}
+        {% if run not in known %}
+            {% do known.append(run) %}
+            {% do lost.append(commit) %}
+        {% endif %}
+    {% endfor %}
+    {% set events = [] %}
+    {% for commit in lost | reverse %}
+        {% set identity = dict(commit.tag, relation=plan.relation) %}
+        {% set fields = ditto._outcome_fields([commit], commit.version) %}
+        {% do fields.update({'details': tojson({'recorded_by': plan.invocation_id})}) %}
+        {% do events.append(ditto.event(identity, 'committed', generation, plan.ledger.seq + events | length + 1, fields)) %}
+    {% endfor %}
+    {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
+    {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs)}) %}
+    {% if token is not none %}
+        {% do fields.update({'base_version': plan.base_version}) %}
+    {% endif %}
+    {% do events.append(ditto.event(plan, 'committed', generation,
+        plan.ledger.seq + events | length + (1 if token is none else 2), fields)) %}
+    {{ return(events) }}
+{% endmacro %}
+
+
+{% macro own_commits(plan, commits) %}
+    {% set own = [] %}
+    {% for commit in commits if commit.tag and commit.tag.invocation_id == plan.invocation_id
+        and commit.tag.execution_time == plan.execution_time %}
+        {% do own.append(commit) %}
+    {% endfor %}
+    {{ return(own) }}
+{% endmacro %}
+
+
+{# Versions and row counts of one run. Without a commit of its own (an empty MERGE makes none) it left the head as it was. #}
+{% macro _outcome_fields(commits, head) %}
+    {% if not commits %}
+        {{ return({'version': head, 'base_version': head, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) }}
+    {% endif %}
+    {% set metrics = commits[0].metrics %}
+    {{ return({
+        'version': commits[0].version,
+        'base_version': (commits | last).read_version,
+        'rows_inserted': metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)),
+        'rows_updated': metrics.get('numTargetRowsUpdated', 0),
+        'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows'))
+    }) }}
+{% endmacro %}
+
+
+{# Is this the table that the ledger knows? A full refresh and a table that was dropped start a new generation, since
+   what older executions did is not in it. #}
+{% macro is_new_generation(plan, commits) %}
+    {% if plan.made_anew or plan.ledger.generation == 0 or (plan.missing and plan.ledger.last) %}
+        {{ return(true) }}
+    {% endif %}
+    {% set last = plan.ledger.last %}
+    {% if not commits or not last or last.version is none %}
+        {{ return(false) }}
+    {% endif %}
+    {% if commits[0].version < last.version %}
+        {{ return(true) }}
+    {% endif %}
+    {# The same version, but made by another run: the table was dropped and has grown again. #}
+    {% for commit in commits if commit.version == last.version and last.base_version != last.version %}
+        {{ return(not commit.tag or commit.tag.invocation_id != last.invocation_id) }}
+    {% endfor %}
+    {{ return(false) }}
+{% endmacro %}

@@ -1,0 +1,46 @@
+{% macro insert_overwrite_settings(node, full_refresh=false, dry=false) %}
+    {% set settings = ditto.common_settings(node, 'insert_overwrite', full_refresh, dry, ['delta', 'parquet']) %}
+    {% set delta = settings.file_format == 'delta' %}
+    {% set modes = ['predicate', 'partitions', 'table', 'delete_insert'] if delta else ['partitions', 'table'] %}
+    {% do settings.update({
+        'overwrite': ditto.choice(node, 'mode', modes, modes[0]),
+        'predicate': ditto._given_predicate(node, settings),
+        'max_partitions': ditto.option(node, 'max_partitions', 1000) | int
+    }) %}
+    {# One Delta commit needs no intent; anything else does. #}
+    {% do settings.update({'leased': not delta or settings.overwrite == 'delete_insert'}) %}
+    {% do ditto._check_insert_overwrite(settings) %}
+    {{ return(settings) }}
+{% endmacro %}
+
+
+{# The config is read before the execution date is known, so the predicate names it in braces. #}
+{% macro _given_predicate(node, settings) %}
+    {% set given = ditto.option(node, 'predicate') %}
+    {% if given is none %}
+        {{ return(none) }}
+    {% endif %}
+    {{ return(given | replace('{execution_date}', settings.execution_time[:10]) | replace('{execution_time}', settings.execution_time)) }}
+{% endmacro %}
+
+
+{% macro _check_insert_overwrite(settings) %}
+    {% if settings.overwrite == 'partitions' and not settings.partition_by %}
+        {% do ditto.error(settings.subject, 'mode: partitions without partition_by', 'the columns of the partitions',
+            "add partition_by='day' to the config of the model, or use mode='table'") %}
+    {% elif settings.overwrite == 'table' and settings.predicate %}
+        {% do ditto.error(settings.subject, 'mode: table with a predicate', 'no predicate: the whole table is replaced',
+            "remove the predicate, or use mode='predicate'") %}
+    {% elif settings.overwrite in ('predicate', 'delete_insert') and not settings.predicate and not settings.partition_by %}
+        {% do ditto.error(settings.subject, 'mode: ' ~ settings.overwrite ~ ' without predicate or partition_by',
+            'to know which rows a run replaces', ditto._predicate_hint()) %}
+    {% elif settings.file_format != 'delta' and settings.predicate %}
+        {% do ditto.error(settings.subject, 'a predicate with file_format: ' ~ settings.file_format,
+            'whole partitions, since files without Delta cannot be replaced by rows', "remove the predicate, or use file_format='delta'") %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _predicate_hint() %}
+    {{ return("add predicate=\"day = date'{execution_date}'\" (or {execution_time}) to the config of the model, or use mode='table'") }}
+{% endmacro %}

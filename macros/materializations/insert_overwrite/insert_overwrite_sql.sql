@@ -1,0 +1,89 @@
+{# Pure builders. #}
+
+{# One commit: the rows of the predicate go, those of the increment come. Rows of the increment outside of it are refused. #}
+{% macro replace_where_sql(settings, columns, sql, predicate, tag) %}
+insert into {{ settings.table }} with ('userMetadata' = {{ ditto.literal(tag) }})
+replace where {{ predicate }}
+select {{ ditto.select_columns(columns) }}
+from (
+{{ sql }}
+)
+{%- endmacro %}
+
+
+{# Every row, whatever the session says: with partitionOverwriteMode=dynamic an INSERT OVERWRITE, and even REPLACE WHERE TRUE,
+   keeps the partitions that the increment does not have. A condition that Spark cannot fold to TRUE replaces them all. #}
+{% macro every_row(columns) %}
+    {% set column = ditto.quote(columns[0].name) %}
+    {{ return('(' ~ column ~ " is null or cast(" ~ column ~ " as string) >= '')") }}
+{% endmacro %}
+
+
+{% macro static_overwrite_sql(settings, columns, sql) %}
+insert overwrite {{ settings.table }} with ('partitionOverwriteMode' = 'static')
+select {{ ditto.select_columns(columns) }}
+from (
+{{ sql }}
+)
+{%- endmacro %}
+
+
+{# One partition of a table without Delta, named in full: that replaces it in either overwrite mode, also by nothing. #}
+{% macro overwrite_partition_sql(settings, columns, sql, partition) %}
+{% set keys = ditto.lower_names(partition) %}
+{% set rest = [] %}
+{% for column in columns if column.name | lower not in keys %}{% do rest.append(column) %}{% endfor %}
+insert overwrite {{ settings.table }} partition (
+{%- for column in partition %}{{ ditto.quote(column.name) }} = {{ ditto.literal(column.value) }}{{ ', ' if not loop.last }}{% endfor %})
+select {{ ditto.select_columns(rest) }}
+from (
+{{ sql }}
+)
+where {{ ditto.partition_predicate(partition) }}
+{%- endmacro %}
+
+
+{% macro present_partitions_sql(settings, columns, sql, limit) %}
+select distinct to_json(array(
+{%- for name in settings.partition_by %}
+    struct({{ ditto.literal(name) }} as `name`, {{ ditto.literal(ditto.type_of(columns, name)) }} as `type`, cast({{ ditto.quote(name) }} as string) as `value`)
+    {{- ',' if not loop.last }}
+{%- endfor %}
+)) as `partition`
+from (
+{{ sql }}
+)
+limit {{ limit }}
+{%- endmacro %}
+
+
+{% macro type_of(columns, name) %}
+    {% for column in columns if column.name | lower == name | lower %}
+        {{ return(column.type) }}
+    {% endfor %}
+{% endmacro %}
+
+
+{% macro rows_outside_sql(sql, predicate) %}
+select to_json(struct(*)) as `problem`
+from (
+{{ sql }}
+)
+where not coalesce({{ predicate }}, false)
+limit 5
+{%- endmacro %}
+
+
+{# The transaction id makes a statement that is sent twice count once. It is new for each attempt. #}
+{% macro fenced_insert_sql(settings, columns, sql, predicate, tag, fence, token) %}
+insert into {{ settings.table }} with (
+    'userMetadata' = {{ ditto.literal(tag) }},
+    'txnAppId' = {{ ditto.literal('ditto:write:' ~ settings.invocation_id) }},
+    'txnVersion' = {{ ditto.literal(token) }}
+)
+select {{ ditto.select_columns(columns) }}
+from (
+{{ sql }}
+)
+where {{ fence }} and case when coalesce({{ predicate }}, false) then true else raise_error('ditto: a row outside of the predicate') end
+{%- endmacro %}

@@ -1,0 +1,43 @@
+{% materialization merger, adapter='spark', supported_languages=['sql'] %}
+    {% set settings = ditto.merger_settings(model, should_full_refresh(), ditto.is_dry_run()) %}
+    {% set sql = ditto.increment_sql(compiled_code) %}
+
+    {# Hooks before the facts: they may make what the model reads. #}
+    {{ run_hooks(pre_hooks) }}
+
+    {% set facts = ditto.merger_facts(model, settings, sql) %}
+    {% set plan = ditto.merger_plan(model, settings, facts, sql) %}
+    {% set outcome = ditto.run_plan(plan) %}
+    {% do ditto.report(plan, outcome) %}
+
+    {% do apply_grants(this, config.get('grants'), should_revoke(facts.target.exists, plan.made_anew)) %}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [this]}) }}
+{% endmaterialization %}
+
+
+{# Besides the common facts: the view, and the range of the keys where it lets Delta skip files. #}
+{% macro merger_facts(node, settings, sql) %}
+    {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
+    {% set facts = ditto.gather_facts(node, settings, sql) %}
+    {% do facts.update({
+        'view': ditto.table_facts(settings.schema, settings.view_identifier) if settings.view,
+        'key_range': ditto.merger_key_range(settings, facts, sql)
+    }) %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{% macro merger_key_range(settings, facts, sql) %}
+    {% set laid_out_by = ditto.lower_names(facts.target.partition_by + settings.cluster_by) %}
+    {% set keys = ditto.lower_names(settings.unique_key) %}
+    {% set columns = [] %}
+    {% for column in facts.increment if column.name | lower in laid_out_by and column.name | lower in keys %}
+        {% do columns.append(column) %}
+    {% endfor %}
+    {% if not columns or not settings.prune or not facts.target.exists or settings.not_matched_by_source or settings.dry %}
+        {{ return([]) }}
+    {% endif %}
+    {% set ranges = fromjson(ditto.fetch(ditto.merger_key_range_sql(columns, sql))[0]['key_range']) %}
+    {{ return(ranges | selectattr('low', 'defined') | list) }}
+{% endmacro %}

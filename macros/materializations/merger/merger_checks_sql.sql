@@ -1,0 +1,46 @@
+{# Pure builders of the questions that merger asks about its increment and of its view. #}
+
+{# Up to five keys that the guard would refuse. #}
+{% macro merger_bad_keys_sql(settings, sql) %}
+{% set keys = ditto.quote_all(settings.unique_key) %}
+select concat(to_json(struct({{ keys }}), map('ignoreNullFields', 'false')), ': ', `_ditto_rows`,
+    if(coalesce({{ ditto._as_text(settings.unique_key) }}) is null, ' rows without a key', ' rows')) as `problem`
+from (
+    select {{ keys }}, count(*) as `_ditto_rows`
+    from (
+{{ sql }}
+    )
+    group by {{ keys }}
+)
+where {{ '`_ditto_rows` > 1' if settings.on_duplicate_key == 'error' else 'false' }}
+    {%- if settings.on_null_key == 'error' %} or coalesce({{ ditto._as_text(settings.unique_key) }}) is null{% endif %}
+order by `_ditto_rows` desc, `problem`
+limit 5
+{%- endmacro %}
+
+
+{% macro merger_key_range_sql(columns, sql) %}
+select to_json(array(
+{%- for column in columns %}
+    {%- set name = ditto.quote(column.name) %}
+    struct({{ ditto.literal(column.name) }} as `name`, {{ ditto.literal(column.type) }} as `type`, cast(min({{ name }}) as string) as `low`,
+        cast(max({{ name }}) as string) as `high`, count(*) > count({{ name }}) as `nulls`){{ ',' if not loop.last }}
+{%- endfor %}
+)) as `key_range`
+from (
+{{ sql }}
+)
+{%- endmacro %}
+
+
+{# What readers see when deleted rows are kept to be remembered. #}
+{% macro merger_view_sql(settings, columns, comment=none) %}
+create or replace view {{ settings.view }}
+{%- if comment %}
+comment {{ ditto.literal(comment) }}
+{%- endif %}
+as
+select {{ ditto.quote_all(columns | map(attribute='name')) }}
+from {{ settings.table }} as target
+where not {{ ditto._deleted(settings, 'target') }}
+{%- endmacro %}

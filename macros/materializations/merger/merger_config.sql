@@ -1,0 +1,67 @@
+{% macro merger_settings(node, full_refresh=false, dry=false) %}
+    {% set settings = ditto.common_settings(node, 'merger', full_refresh, dry) %}
+    {% set soft_delete = ditto.option(node, 'soft_delete') %}
+    {% set sequence_by = ditto.option(node, 'sequence_by') %}
+    {% set order_by = ditto.list_option(node, 'order_by', sequence_by) %}
+    {% do settings.update({
+        'unique_key': ditto.list_option(node, 'unique_key'),
+        'soft_delete': soft_delete,
+        'sequence_by': sequence_by,
+        'update_columns': ditto.list_option(node, 'update_columns', ditto.option(node, 'merge_update_columns')),
+        'exclude_columns': ditto.list_option(node, 'exclude_columns', ditto.option(node, 'merge_exclude_columns')),
+        'merge_condition': ditto.option(node, 'merge_condition'),
+        'not_matched_by_source': ditto._by_source(node),
+        'on_duplicate_key': ditto.choice(node, 'on_duplicate_key', ['error', 'latest'], 'error'),
+        'on_null_key': ditto.choice(node, 'on_null_key', ['error', 'allow'], 'error'),
+        'order_by': order_by,
+        'prune': ditto.choice(node, 'prune', [true, false], true),
+        'view': none
+    }) %}
+    {% if soft_delete and sequence_by %}
+        {# A deleted key must be remembered, or a late change would bring it back: its row stays, hidden behind a view. #}
+        {% do settings.update({
+            'view': settings.table,
+            'view_identifier': settings.identifier,
+            'identifier': settings.identifier ~ '__data',
+            'table': ditto.table_name(settings.schema, settings.identifier ~ '__data')
+        }) %}
+    {% endif %}
+    {% do ditto._check_merger(settings) %}
+    {{ return(settings) }}
+{% endmacro %}
+
+
+{# `delete`, or {condition: ..., update: {column: expression}} where without `update` the rows are deleted. #}
+{% macro _by_source(node) %}
+    {% set given = ditto.option(node, 'not_matched_by_source') %}
+    {% if given is none %}
+        {{ return(none) }}
+    {% elif given == 'delete' %}
+        {{ return({'condition': none, 'update': none}) }}
+    {% elif given is mapping and given.get('condition') and given.keys() | reject('in', ['condition', 'update']) | list == [] %}
+        {{ return({'condition': given.condition, 'update': given.get('update')}) }}
+    {% endif %}
+    {% do ditto.error(
+        ditto.subject(node), 'not_matched_by_source: ' ~ given,
+        "'delete', or {condition: <SQL on target>} with an optional update: {<column>: <SQL>}",
+        "for example not_matched_by_source={'condition': \"target.region = 'eu'\"}"
+    ) %}
+{% endmacro %}
+
+
+{% macro _check_merger(settings) %}
+    {% if not settings.unique_key %}
+        {% do ditto.error(settings.subject, 'no unique_key', 'the columns that identify a row',
+            "add unique_key='id' or unique_key=['type', 'version'] to the config of the model") %}
+    {% elif settings.update_columns and settings.exclude_columns %}
+        {% do ditto.error(settings.subject, 'update_columns and exclude_columns', 'one of them',
+            'remove update_columns or exclude_columns from the config of the model') %}
+    {% elif settings.on_duplicate_key == 'latest' and not settings.order_by %}
+        {% do ditto.error(settings.subject, 'on_duplicate_key: latest without order_by', 'columns that tell which row is the latest',
+            "add order_by='updated_at' to the config of the model") %}
+    {% elif settings.view and settings.not_matched_by_source %}
+        {% do ditto.error(settings.subject, 'not_matched_by_source together with sequence_by and soft_delete',
+            'one way to delete rows: what not_matched_by_source deletes leaves no trace that a late change could be compared with',
+            'remove not_matched_by_source or sequence_by from the config of the model') %}
+    {% endif %}
+{% endmacro %}

@@ -1,0 +1,58 @@
+{# Facts in, plan out. Pure. #}
+{% macro merger_plan(node, settings, facts, sql) %}
+    {% do ditto.refuse_unfinished(settings, facts.ledger) %}
+    {% set mode = ditto.plan_mode(settings, facts) %}
+    {% set anew = mode.mode == 'full_refresh' %}
+    {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract, {'delta.enableDeletionVectors': 'true'}) %}
+    {% do ditto._check_merger_columns(settings, facts.increment) %}
+    {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if anew %}
+    {% set made = ditto.plan_table(settings, facts, spec, anew, fence) %}
+    {% set steps = made.steps + ditto._merger_view_steps(settings, facts, made.columns, spec.comment) %}
+    {% if settings.dry %}
+        {{ return(ditto.new_plan(settings, facts, mode, steps if not facts.target.exists else [])) }}
+    {% endif %}
+    {% set merge = {
+        'kind': 'write', 'name': 'merge',
+        'sql': ditto.merger_merge_sql(settings, made.columns, sql, ditto.tag(dict(settings, mode=mode.mode)),
+            [] if anew else facts.key_range, fence),
+        'diagnosis': {
+            'sql': ditto.merger_bad_keys_sql(settings, sql),
+            'found': 'rows in the increment that share a key or have none; the first of them',
+            'expected': 'one row for each key of ' ~ settings.unique_key | join(', ') ~ '; nothing was written',
+            'fix': "correct the SELECT; or keep the newest row: on_duplicate_key='latest', order_by='updated_at';"
+                ~ " or let null be a key: on_null_key='allow'"
+        }
+    } %}
+    {% set intent = [{'kind': 'intent', 'name': 'intent'}] if anew or mode.mode == 'takeover' else [] %}
+    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + [merge, {'kind': 'outcome', 'name': 'outcome'}])) }}
+{% endmacro %}
+
+
+{% macro _check_merger_columns(settings, increment) %}
+    {% do ditto.require_columns(settings, 'unique_key', settings.unique_key, increment) %}
+    {% do ditto.require_columns(settings, 'order_by', settings.order_by, increment) %}
+    {% do ditto.require_columns(settings, 'update_columns', settings.update_columns, increment) %}
+    {% do ditto.require_columns(settings, 'exclude_columns', settings.exclude_columns, increment) %}
+    {% do ditto.require_columns(settings, 'soft_delete', [settings.soft_delete] | select | list, increment) %}
+    {% do ditto.require_columns(settings, 'sequence_by', [settings.sequence_by] | select | list, increment) %}
+{% endmacro %}
+
+
+{# The view is made again only when it is missing or shows other columns. #}
+{% macro _merger_view_steps(settings, facts, columns, comment) %}
+    {% if not settings.view %}
+        {{ return([]) }}
+    {% endif %}
+    {% set view = facts.view %}
+    {% if view.exists and view.type != 'view' %}
+        {% do ditto.error(
+            settings.subject, 'a table under the name ' ~ settings.view,
+            'a view: with sequence_by and soft_delete the rows live in ' ~ settings.table ~ ', where deleted ones are remembered',
+            'keep its rows: alter table ' ~ settings.view ~ ' rename to ' ~ settings.table
+        ) %}
+    {% endif %}
+    {% if view.exists and ditto.lower_names(view.columns) == ditto.lower_names(columns) %}
+        {{ return([]) }}
+    {% endif %}
+    {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment)}]) }}
+{% endmacro %}

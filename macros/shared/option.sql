@@ -1,0 +1,45 @@
+{# Options of a model: at the top level of its config or under `meta`, read from the node so that the dry run sees the same. #}
+{% macro option(node, name, default=none) %}
+    {% set top = node.config.get(name) %}
+    {% if top is not none %}
+        {{ return(top) }}
+    {% endif %}
+    {% set below = (node.config.get('meta') or {}).get(name) %}
+    {{ return(default if below is none else below) }}
+{% endmacro %}
+
+
+{% macro choice(node, name, allowed, default) %}
+    {% set value = ditto.option(node, name, default) %}
+    {% if value not in allowed %}
+        {% do ditto.error(
+            ditto.subject(node), name ~ ': ' ~ value, 'one of ' ~ (allowed | join(', ')),
+            'change the config of the model, for example ' ~ name ~ "='" ~ default ~ "'"
+        ) %}
+    {% endif %}
+    {{ return(value) }}
+{% endmacro %}
+
+
+{# A list option also takes a single name. #}
+{% macro list_option(node, name, default=none) %}
+    {% set value = ditto.option(node, name, default) %}
+    {% if value is none %}
+        {{ return([]) }}
+    {% endif %}
+    {% set names = [value] if value is string else value | list %}
+    {% for item in names %}
+        {% if item is not string or not item.strip() %}
+            {% do ditto.error(
+                ditto.subject(node), name ~ ': ' ~ value, 'a column name or a list of column names',
+                'change the config of the model, for example ' ~ name ~ "=['id']"
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{% macro subject(node) %}
+    {{ return(node.config.get('materialized') ~ ' model ' ~ node.name) }}
+{% endmacro %}

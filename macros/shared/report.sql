@@ -1,0 +1,26 @@
+{# dbt shows the message beside the model's name, and keeps the statements in target/run. #}
+{% macro report(plan, outcome) %}
+    {% set message = ditto.outcome_message(plan, outcome) %}
+    {% call noop_statement('main', message, message, outcome.rows_inserted if outcome) %}
+        {%- for step in plan.steps if step.sql %}
+-- {{ step.name }}
+{{ step.sql }};
+        {% endfor %}
+    {% endcall %}
+{% endmacro %}
+
+
+{% macro outcome_message(plan, outcome) %}
+    {% if not outcome %}
+        {{ return('DRY RUN, nothing written') }}
+    {% endif %}
+    {% set counts = [] %}
+    {% for word in ('inserted', 'updated', 'deleted') %}
+        {% set number = outcome.get('rows_' ~ word) %}
+        {% if number is not none and (number | int > 0 or word == 'inserted') %}
+            {% do counts.append(number ~ ' ' ~ word) %}
+        {% endif %}
+    {% endfor %}
+    {{ return('OK ' ~ plan.mode ~ ': ' ~ counts | join(', ')
+        ~ (', version ' ~ outcome.version if outcome.version is not none else '')) }}
+{% endmacro %}

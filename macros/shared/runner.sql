@@ -1,0 +1,94 @@
+{# The only place that sends SQL. `fetch` reads, `send` changes, `run_plan` does what a plan says, step by step. #}
+
+{% macro fetch(sql) %}
+    {% set rows = [] %}
+    {% set table = run_query(sql) %}
+    {% for row in (table.rows if table else []) %}
+        {% do rows.append(row.dict()) %}
+    {% endfor %}
+    {{ return(rows) }}
+{% endmacro %}
+
+
+{% macro send(name, sql) %}
+    {% call statement('ditto_' ~ name, fetch_result=true, auto_begin=false) %}
+        {{- sql -}}
+    {% endcall %}
+    {{ return(load_result('ditto_' ~ name)) }}
+{% endmacro %}
+
+
+{% macro run_plan(plan) %}
+    {% do log('ditto: ' ~ plan.subject ~ ' at ' ~ plan.execution_time ~ ': ' ~ plan.mode ~ ' (' ~ plan.reason ~ ')') %}
+    {% set run = {'lease': none, 'outcome': none} %}
+    {% for step in plan.steps %}
+        {% if step.kind == 'intent' %}
+            {% do run.update({'lease': ditto.claim(plan)}) %}
+        {% elif step.kind == 'write' %}
+            {% do ditto.guarded_write(plan, step) %}
+        {% elif step.kind == 'check' %}
+            {% do ditto.refuse_problems(plan, step) %}
+        {% elif step.kind == 'outcome' %}
+            {% do run.update({'outcome': ditto.record_outcome(plan, run.lease)}) %}
+        {% else %}
+            {% do ditto.send(step.name, step.sql) %}
+        {% endif %}
+    {% endfor %}
+    {{ return(run.outcome) }}
+{% endmacro %}
+
+
+{# A write whose known failures come back as a word instead of a stack trace. Two runs that touch the same rows are
+   ordered by Delta: the one that lost reads the table again and repeats its single, idempotent commit. #}
+{% macro guarded_write(plan, step) %}
+    {% set max_attempts = 5 %}
+    {% for attempt in range(1, max_attempts + 1) %}
+        {% set verdict = ditto.verdict(ditto.send(step.name, ditto.guarded_sql(step.sql))) %}
+        {% if verdict == 'refused' %}
+            {% do ditto.explain_refusal(plan, step) %}
+        {% elif verdict != 'conflict' %}
+            {{ return('') }}
+        {% endif %}
+        {% do log('ditto: ' ~ plan.subject ~ ': another run committed first, attempt ' ~ attempt ~ ' of ' ~ max_attempts) %}
+    {% endfor %}
+    {% do ditto.error(
+        plan.subject, 'other runs of this model committed to ' ~ plan.table ~ ' during each of ' ~ max_attempts ~ ' attempts',
+        'few simultaneous runs of one model; nothing of this one was written',
+        'run it again: ' ~ ditto.run_command(plan.model, plan.execution_time)
+    ) %}
+{% endmacro %}
+
+
+{# The word that a guarded statement returned, or none if it went through. #}
+{% macro verdict(result) %}
+    {% set table = result.table %}
+    {% if table and 'ditto_verdict' in table.column_names and table.rows | length > 0 %}
+        {{ return(table.rows[0]['ditto_verdict']) }}
+    {% endif %}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The engine refused the rows. Say which, in our words; if they look right by now, let the engine speak. #}
+{% macro explain_refusal(plan, step) %}
+    {% do ditto.refuse_problems(plan, step) %}
+    {% do ditto.send(step.name, step.sql) %}
+{% endmacro %}
+
+
+{% macro refuse_problems(plan, step) %}
+    {% set problems = [] %}
+    {% for row in (ditto.fetch(step.diagnosis.sql) if step.diagnosis else []) %}
+        {% do problems.append(row['problem']) %}
+    {% endfor %}
+    {% if problems %}
+        {% do ditto.error(plan.subject, step.diagnosis.found ~ ':\n    - ' ~ problems | join('\n    - '),
+            step.diagnosis.expected, step.diagnosis.fix) %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro run_command(model_name, execution_time, flags='') %}
+    {% set moment = execution_time[:10] if execution_time[11:] == '00:00:00' else execution_time.replace(' ', 'T') %}
+    {{ return("dbt run --select " ~ model_name ~ flags ~ " --vars '{execution_date: " ~ moment ~ "}'") }}
+{% endmacro %}

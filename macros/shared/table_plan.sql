@@ -1,0 +1,115 @@
+{# The steps that bring the table to what the model describes, before anything is written to it. Pure. #}
+
+{# Gives `steps` and `columns`. With `anew` (full refresh) the table is replaced, otherwise made if missing or altered. #}
+{% macro plan_table(settings, facts, spec, anew=false, fence=none) %}
+    {% set target = facts.target %}
+    {% if anew or not target.exists %}
+        {% set columns = [] %}
+        {% for column in spec.columns %}
+            {% do columns.append({'name': column.name, 'type': column.type, 'given': true}) %}
+        {% endfor %}
+        {{ return({'steps': ditto._creation_steps(settings, target, spec, fence), 'columns': columns}) }}
+    {% endif %}
+    {% do ditto.refuse_foreign(settings, target) %}
+    {% set change = ditto.plan_columns(settings, facts.increment, target) %}
+    {% do change.steps.extend(ditto._upkeep_steps(settings, target, spec)) %}
+    {{ return(change) }}
+{% endmacro %}
+
+
+{% macro _creation_steps(settings, target, spec, fence) %}
+    {% set create = ditto.create_table_sql(settings.table, spec) %}
+    {% if not target.exists %}
+        {{ return([{'kind': 'sql', 'name': 'create_table', 'sql': ditto.create_if_missing_sql(create)}]) }}
+    {% endif %}
+    {% if target.type == 'table' and target.provider == 'delta' and settings.file_format == 'delta' %}
+        {# Keeps the table's history. #}
+        {% set statements = [['replace_table', ditto.create_table_sql(settings.table, spec, replace=true)]] %}
+    {% else %}
+        {% set statements = [['drop_' ~ target.type, 'drop ' ~ target.type ~ ' if exists ' ~ settings.table], ['create_table', create]] %}
+    {% endif %}
+    {% set steps = [] %}
+    {% for name, sql in statements %}
+        {% do steps.append({'kind': 'sql', 'name': name, 'sql': ditto.fenced_sql(sql, fence, script=true)}) %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
+{# Docs and properties that differ from the table's. Only those: each ALTER is a version of its own. #}
+{% macro _upkeep_steps(settings, target, spec) %}
+    {% set steps = [] %}
+    {% set changed = {} %}
+    {% for key, value in spec.upkeep.items() %}
+        {% set text = (value | string | lower) if value is boolean else value | string %}
+        {% if (key ~ '=' ~ text) not in target.properties %}
+            {% do changed.update({key: text}) %}
+        {% endif %}
+    {% endfor %}
+    {% if changed %}
+        {% do steps.append({'kind': 'sql', 'name': 'properties', 'sql': ditto.set_properties_sql(settings.table, changed)}) %}
+    {% endif %}
+    {% if spec.comment and spec.comment != target.comment %}
+        {% do steps.append({'kind': 'sql', 'name': 'comment', 'sql': ditto.comment_table_sql(settings.table, spec.comment)}) %}
+    {% endif %}
+    {% for column in spec.columns if column.comment %}
+        {% for existing in target.columns
+            if existing.name | lower == column.name | lower and existing.comment != column.comment %}
+            {% do steps.append({'kind': 'sql', 'name': 'column_comment',
+                'sql': ditto.comment_column_sql(settings.table, existing.name, column.comment)}) %}
+        {% endfor %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
+{# Something else stands under the name of the table. It is never replaced without being asked to. #}
+{% macro refuse_foreign(settings, target) %}
+    {% set kind = 'a view' if target.type == 'view' else 'a ' ~ target.provider ~ ' table' %}
+    {% if target.type == 'view' or target.provider != settings.file_format %}
+        {% do ditto.error(
+            settings.subject, kind ~ ' under the name ' ~ settings.table,
+            'a ' ~ settings.file_format ~ ' table, or nothing',
+            'rename or drop it, or replace it: ' ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh')
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# The mode of a one-commit write, in the words of the ledger. #}
+{% macro plan_mode(settings, facts) %}
+    {% set ledger = facts.ledger %}
+    {% set own = ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
+    {% if settings.dry %}
+        {{ return({'mode': 'dry', 'reason': '--empty or --sample: the table is made if missing, nothing is written'}) }}
+    {% elif settings.full_refresh %}
+        {{ return({'mode': 'full_refresh', 'reason': '--full-refresh: the table is made anew'}) }}
+    {% elif own and own[0].mode == 'full_refresh' %}
+        {{ return({'mode': 'full_refresh', 'reason': 'the full refresh of ' ~ own[0].invocation_id ~ ' did not finish'}) }}
+    {% elif own %}
+        {{ return({'mode': 'takeover', 'reason': 'invocation ' ~ own[0].invocation_id ~ ' did not finish'}) }}
+    {% elif not facts.target.exists or not ledger.last %}
+        {{ return({'mode': 'first', 'reason': 'no execution is recorded for this table'}) }}
+    {% elif ledger.own %}
+        {{ return({'mode': 'replay', 'reason': 'this execution was applied before'}) }}
+    {% elif ledger.newest > settings.execution_time %}
+        {{ return({'mode': 'late', 'reason': 'a later execution was applied before: ' ~ ledger.newest}) }}
+    {% endif %}
+    {{ return({'mode': 'normal', 'reason': 'the previous execution is ' ~ ledger.previous}) }}
+{% endmacro %}
+
+
+{# Settings, mode and facts as one plan; the pattern adds its steps. #}
+{% macro new_plan(settings, facts, mode, steps) %}
+    {% set plan = dict(settings, **mode) %}
+    {% do plan.update({
+        'steps': steps,
+        'ledger': facts.ledger,
+        'versioned': settings.file_format == 'delta',
+        'missing': not facts.target.exists,
+        'made_anew': mode.mode == 'full_refresh',
+        'base_version': facts.head,
+        'unit': settings.table
+    }) %}
+    {{ return(plan) }}
+{% endmacro %}
