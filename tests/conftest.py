@@ -1,0 +1,50 @@
+"""One Spark session for the whole test run: dbtRunner works in this process and keeps it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import ROOT, Project, make_project, new_world
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A clean DITTO_HOME. The log settings of the profile are found from the project's root."""
+    home = new_world(tmp_path_factory.mktemp("ditto_home"))
+    before = dict(os.environ)
+    os.environ.update({"DITTO_HOME": str(home), "DITTO_SCHEMA": "ditto"})
+    os.chdir(ROOT)
+    yield home
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def spark(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The session that dbt itself starts, with the settings of the profile that users get."""
+    from pyspark.sql import SparkSession
+
+    starter = make_project(tmp_path_factory.mktemp("starter"), "starter", spark=None)
+    outcome = starter.dbt("debug", "--connection")
+    assert outcome.ok, outcome.text
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+@pytest.fixture
+def project(spark: Any, tmp_path: Path) -> Project:
+    """An empty consumer project with a schema of its own."""
+    return make_project(tmp_path, f"t{next(_numbers)}", spark)
+
+
+@pytest.fixture
+def another_project(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Project]:
+    """More empty projects, each in a folder and a schema of its own."""
+    return lambda: make_project(tmp_path_factory.mktemp("project"), f"t{next(_numbers)}", spark)

@@ -1,0 +1,186 @@
+"""What functional and chaos tests share: dbt projects made on the fly, run in this process on one Spark session."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dbt.adapters.spark.session import Cursor
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+from dbt.contracts.results import RunResult
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Killed(Exception):
+    """Stands for the death of the dbt process: from then on no statement reaches Spark."""
+
+
+@dataclass
+class Outcome:
+    """One dbt command."""
+
+    result: dbtRunnerResult
+
+    @property
+    def ok(self) -> bool:
+        return self.result.success
+
+    @property
+    def nodes(self) -> list[RunResult]:
+        return list(getattr(self.result.result, "results", []) or [])
+
+    @property
+    def text(self) -> str:
+        """Every message that dbt showed for its nodes, and the exception that ended it, if any."""
+        messages = [str(node.message) for node in self.nodes]
+        return "\n".join([*messages, str(self.result.exception or "")])
+
+    def node(self, name: str) -> RunResult:
+        return next(node for node in self.nodes if node.node.name == name)
+
+
+@dataclass
+class Project:
+    """A dbt project of somebody else that has ditto installed, with a schema of its own."""
+
+    path: Path
+    schema: str
+    spark: Any
+    env: dict[str, str] = field(default_factory=dict)
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            target = self.path / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(textwrap.dedent(text).lstrip("\n"))
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        """A model with this config; `sql` may use {{ ditto.execution_date() }} and so on."""
+        head = f"{{{{ config({', '.join(f'{key}={value!r}' for key, value in config.items())}) }}}}\n"
+        self.write({f"models/{name}.sql": head + textwrap.dedent(sql).strip() + "\n"})
+
+    def dbt(self, *args: str, execution_date: str | None = None, variables: dict[str, Any] | None = None) -> Outcome:
+        given = dict(variables or {})
+        if execution_date is not None:
+            given["execution_date"] = execution_date
+        command = [*args, "--project-dir", str(self.path), "--profiles-dir", str(self.path), "--quiet"]
+        if given:
+            command += ["--vars", json.dumps(given)]
+        with environment(DITTO_SCHEMA=self.schema, **self.env):
+            return Outcome(dbtRunner().invoke(command))
+
+    def run(self, execution_date: str | None = None, *args: str, model: str | None = None) -> Outcome:
+        select = ["--select", model] if model else []
+        return self.dbt("run", *select, *args, execution_date=execution_date)
+
+    def must_run(self, execution_date: str, *args: str, model: str | None = None) -> Outcome:
+        outcome = self.run(execution_date, *args, model=model)
+        assert outcome.ok, outcome.text
+        return outcome
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows of a query; `{schema}` is this project's."""
+        return [tuple(row) for row in self.spark.sql(query.replace("{schema}", self.schema)).collect()]
+
+    def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+        return sorted(self.sql(f"select {columns} from {{schema}}.{table}"), key=repr)
+
+    def source(self, name: str, schema: str, rows: list[tuple[Any, ...]]) -> None:
+        """A Delta table with these rows, made anew, that models read as `{{ target.schema }}.name`."""
+        table = f"{self.schema}.{name}"
+        self.spark.sql(f"create schema if not exists {self.schema}")
+        self.spark.sql(f"drop table if exists {table}")
+        self.spark.createDataFrame(rows, schema).write.format("delta").saveAsTable(table)
+
+    def state(self, relation: str, columns: str = "execution_time, delta_table_version, live") -> list[tuple[Any, ...]]:
+        query = f"select {columns} from {{schema}}.ditto_state where relation = '{{schema}}.{relation}' order by execution_time"
+        return self.sql(query)
+
+    def states(self, relation: str) -> dict[str, str]:
+        return dict(self.state(relation, "cast(execution_time as string), status"))
+
+    def versions(self, table: str) -> int:
+        """The head version of a Delta table."""
+        return self.spark.sql(f"describe history {self.schema}.{table} limit 1").collect()[0]["version"]
+
+
+@contextmanager
+def environment(**values: str) -> Iterator[None]:
+    before = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
+
+
+@contextmanager
+def statements(die_before: int | None = None, only: str | None = None) -> Iterator[list[str]]:
+    """Record what is sent to Spark (with `only`: what contains this word); die before the n-th of them (from 1)."""
+    sent: list[str] = []
+    dead = False
+    execute = Cursor.execute
+
+    def watched(cursor: Cursor, sql: str, *parameters: Any) -> None:
+        nonlocal dead
+        if dead:
+            raise Killed("the process is dead")
+        if only is None or only in sql:
+            if die_before is not None and len(sent) + 1 == die_before:
+                dead = True
+                raise Killed(f"killed before statement {die_before}")
+            sent.append(sql)
+        execute(cursor, sql, *parameters)
+
+    Cursor.execute = watched  # type: ignore[method-assign]
+    try:
+        yield sent
+    finally:
+        Cursor.execute = execute  # type: ignore[method-assign]
+
+
+def make_project(path: Path, schema: str, spark: Any) -> Project:
+    """The package is a link, so that its macros are the ones in this tree and nothing has to be installed."""
+    project = Project(path=path, schema=schema, spark=spark)
+    profile = yaml.safe_load((ROOT / "profiles.yml").read_text())["ditto"]
+    project.write(
+        {
+            "dbt_project.yml": """
+                name: app
+                version: 1.0.0
+                profile: app
+                flags:
+                  send_anonymous_usage_stats: false
+                models:
+                  app:
+                    +materialized: view
+            """,
+            "packages.yml": f"packages:\n  - local: {ROOT}\n",
+            "profiles.yml": yaml.safe_dump({"app": profile}),
+        }
+    )
+    (path / "dbt_packages").mkdir()
+    (path / "dbt_packages" / "ditto").symlink_to(ROOT, target_is_directory=True)
+    return project
+
+
+def new_world(folder: Path) -> Path:
+    """An empty DITTO_HOME that shares the jars of the project's own."""
+    jars = Path(os.environ.get("DITTO_HOME", ROOT / ".ditto")) / "jars"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "jars").exists():
+        shutil.copytree(jars, folder / "jars")
+    return folder
