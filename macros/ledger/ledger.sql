@@ -18,6 +18,13 @@
 {% endmacro %}
 
 
+{# For what only reads: there may be no ledger yet, and a read does not make one. #}
+{% macro ledger_exists() %}
+    {% set schema = var('ditto_schema', target.schema) %}
+    {{ return(adapter.check_schema_exists(none, schema) and ditto.table_facts(schema, 'ditto_ledger').exists) }}
+{% endmacro %}
+
+
 {% macro ledger_create_views() %}
     {% do ditto.send('ledger_state',
         ditto.ledger_state_view_sql(ditto.ledger_table(), ditto.ledger_table('ditto_state'))) %}

@@ -38,7 +38,7 @@ comment 'ditto: what every execution intended and did. Append only.'
 tblproperties (
     'delta.appendOnly' = 'true',
     'delta.autoOptimize.autoCompact' = 'true',
-    'delta.enableDeletionVectors' = 'false'
+    'delta.checkpointInterval' = '50'
 )
 {%- endmacro %}
 

@@ -118,6 +118,22 @@ group by `relation`
 select to_json(max_by(struct(`token`, `invocation_id`, cast(`execution_time` as string) as `execution_time`, `user`,
     cast(`at` as string) as `at`, `hash`), `token`)) as `holder`
 from {{ ledger }}
-where `relation` = {{ ditto.literal(relation) }} and `event` = 'started'
+where `relation` = {{ ditto.literal(relation) }} and `token` is not null
 having count(*) > 0
+{%- endmacro %}
+
+
+{# Events whose hash does not fit, or whose predecessor is gone. #}
+{% macro ledger_broken_sql(ledger) %}
+with events as (
+    select *, {{ ditto.ledger_digest() }} as `_digest` from {{ ledger }}
+)
+select concat(events.`relation`, ' event ', events.`seq`, ' (', events.`event`, ' of execution ', cast(events.`execution_time` as string), '): ',
+    if(events.`hash` <=> events.`_digest`, 'the event before it is missing', 'its fields were changed')) as `problem`
+from events
+left join (select distinct `relation`, `hash` from {{ ledger }}) as chain
+    on chain.`relation` = events.`relation` and chain.`hash` = events.`prev_hash`
+where not (events.`hash` <=> events.`_digest`) or (events.`prev_hash` is not null and chain.`hash` is null)
+order by events.`relation`, events.`seq`
+limit 20
 {%- endmacro %}

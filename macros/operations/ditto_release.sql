@@ -1,0 +1,44 @@
+{# Give up an execution that did not finish, so that other executions of the model may run:
+   dbt run-operation ditto_release --args '{model: devices}' #}
+{% macro ditto_release(model) %}
+    {% set node = ditto.find_model(model) %}
+    {% set relation = ditto.relation_key(node.schema, node.alias) %}
+    {% if ditto.ledger_exists() %}
+        {% set ledger = ditto.ledger_facts(relation, '1970-01-01 00:00:00') %}
+    {% else %}
+        {% set ledger = {'unfinished': []} %}
+    {% endif %}
+    {% if not ledger.unfinished %}
+        {% do print('ditto: ' ~ model ~ ' has no unfinished execution, nothing to release') %}
+    {% endif %}
+    {% for open in ledger.unfinished %}
+        {% set identity = {'relation': relation, 'pattern': node.config.materialized, 'mode': open.mode,
+            'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
+            'model': model, 'table': relation} %}
+        {# A token of its own: should the run still be alive, it is fenced off. #}
+        {% set token = ledger.token + loop.index %}
+        {% set event = ditto.event(identity, 'released', ledger.generation, ledger.seq + loop.index,
+            {'token': token, 'base_version': open.base_version, 'version': open.base_version}) %}
+        {% do ditto.send('release', ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
+            lease={'app': 'ditto:lease:' ~ relation, 'version': token})) %}
+        {% do print('ditto: released execution ' ~ open.execution_time ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
+        {% do print('       what it wrote before it stopped is still in the table; to apply it: '
+            ~ ditto.run_command(model, open.execution_time)) %}
+    {% endfor %}
+{% endmacro %}
+
+
+{# The node of a ditto model by its name. #}
+{% macro find_model(name) %}
+    {% set known = [] %}
+    {% for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized in ditto.patterns() %}
+        {% if node.name == name %}
+            {{ return(node) }}
+        {% endif %}
+        {% do known.append(node.name) %}
+    {% endfor %}
+    {% do ditto.error(
+        'model ' ~ name, 'no ditto model of this name', 'one of ' ~ (known | sort | join(', ') or 'none in this project'),
+        "give its name, for example --args '{model: " ~ (known | sort | first if known else 'devices') ~ "}'"
+    ) %}
+{% endmacro %}
