@@ -79,6 +79,12 @@ def command_line(settings: dict[str, str], port: int) -> list[str]:
     return [str(submit), "--class", MAIN_CLASS, *confs, "spark-internal", *hive_confs]
 
 
+def server_environment() -> dict[str, str]:
+    environment = {"DITTO_SPARK_LOG": "error", **os.environ, "SPARK_LOCAL_IP": HOST}
+    environment.pop("SPARK_DAEMON_MEMORY", None)  # it would win over the settings; it is meant for masters and workers
+    return environment
+
+
 def answers(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
@@ -105,8 +111,8 @@ def explain_failure() -> str:
             "       A dbt command on the target `session` holds it while it runs. Wait for it or stop it, then start\n"
             "       again; or set DITTO_HOME to another folder for a separate world."
         )
-    last = "\n".join(f"       {line[:160]}" for line in text.strip().splitlines()[-5:])
-    return f"the server did not start. The end of {LOG}:\n{last}"
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return "\n       ".join([f"the server did not start. From {LOG}:", *(line[:160] for line in lines[-5:])])
 
 
 def dbt_command(port: int) -> str:
@@ -127,7 +133,7 @@ def start(master: str | None, port: int, cores: int | None) -> int:
         process = subprocess.Popen(
             command_line(server_settings(master, cores), port),
             cwd=HOME,
-            env={**os.environ, "SPARK_LOCAL_IP": HOST, "DITTO_SPARK_LOG": os.environ.get("DITTO_SPARK_LOG", "error")},
+            env=server_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

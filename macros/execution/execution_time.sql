@@ -19,13 +19,13 @@
         {{ return('1970-01-01 00:00:00') }}
     {% endif %}
     {% set text = (value if value is not none else '') | string | trim %}
-    {% set shape = '(\\d{4}-\\d{2}-\\d{2})(?:[T ](\\d{2}:\\d{2})(:\\d{2})?(\\.\\d{1,6})?(Z|[+-]\\d{2}:?\\d{2})?)?' %}
+    {% set shape = '([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})(\\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?' %}
     {% set found = modules.re.fullmatch(shape, text) %}
     {% if not found %}
         {% do ditto._execution_time_error(value) %}
     {% endif %}
     {% set parts = found.groups() %}
-    {% do ditto._check_calendar(value, parts[0], parts[1], parts[2]) %}
+    {% do ditto._check_calendar(value, parts[0], parts[1], parts[2], parts[4]) %}
     {% set moment = modules.datetime.datetime.strptime(
         parts[0] ~ ' ' ~ (parts[1] or '00:00') ~ (parts[2] or ':00') ~ (parts[3] or '.0'), '%Y-%m-%d %H:%M:%S.%f'
     ) %}
@@ -46,14 +46,17 @@
 {% endmacro %}
 
 
-{# Jinja cannot catch strptime's ValueError, so 2024-02-30 and 25:61 are found by hand. #}
-{% macro _check_calendar(value, day, clock, seconds) %}
+{# Jinja cannot catch the errors of Python, so 2024-02-30, 25:61 and an offset that leads out of the calendar are found by hand. #}
+{% macro _check_calendar(value, day, clock, seconds, zone) %}
     {% set year, month, date = day[:4] | int, day[5:7] | int, day[8:10] | int %}
     {% set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) %}
     {% set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] %}
     {% set hour, minute = (clock or '00:00')[:2] | int, (clock or '00:00')[3:5] | int %}
+    {% set offset = ditto._offset(zone) | abs %}
     {% if year < 1 or month not in range(1, 13) or date < 1 or date > days[month - 1]
-        or hour > 23 or minute > 59 or (seconds or ':00')[1:] | int > 59 %}
+        or hour > 23 or minute > 59 or (seconds or ':00')[1:] | int > 59
+        or (zone or 'Z')[-2:] | int > 59 or offset > modules.datetime.timedelta(hours=14)
+        or (offset and day in ('0001-01-01', '9999-12-31')) %}
         {% do ditto._execution_time_error(value) %}
     {% endif %}
 {% endmacro %}

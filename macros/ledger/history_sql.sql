@@ -1,13 +1,14 @@
 {# The ledger against the table's history. `commits` were read before: DESCRIBE HISTORY cannot stand in a query. Pure. #}
 {% macro ledger_differences_sql(ledger, relation, commits) %}
-{% set tagged = commits | selectattr('tag') | list %}
+{# What was committed before the table was replaced is not in it, and not in this generation of the ledger. #}
+{% set tagged = commits | selectattr('tag') | selectattr('version', 'gt', ditto.replaced_at(commits)) | list %}
 with {{ ditto.ledger_executions_sql(ledger, [relation]) }},
 outcomes as (
-    select distinct `execution_time`, `invocation_id`, `version`
+    {# An outcome that changed no row may have no commit of its own; where only files were dropped, the rows are not known. #}
+    select distinct `execution_time`, `invocation_id`, `version`,
+        coalesce(`rows_inserted`, 0) + coalesce(`rows_updated`, 0) + coalesce(`rows_deleted`, 1) > 0 as `changed`
     from events
     where `event` = 'committed' and `generation` = `current_generation` and `version` is not null
-        {# An outcome without a commit of its own, and one older than the history, have nothing to be compared with. #}
-        and `version` <> `base_version` and `version` >= {{ (commits | last).version if commits else 0 }}
 ),
 commits as (
     select cast(`execution_time` as timestamp_ntz) as `execution_time`, `invocation_id`, cast(`version` as bigint) as `version`
@@ -21,21 +22,18 @@ commits as (
 last_commits as (
     {# A statement that was sent twice left two commits; the ledger knows the last one. #}
     select `execution_time`, `invocation_id`, max(`version`) as `version` from commits group by `execution_time`, `invocation_id`
-),
-generation_start as (
-    select coalesce(min(`version`), 0) as `version` from outcomes
 )
-select 'in the ledger, not in the history of the table' as `difference`, outcomes.*
+select 'in the ledger, not in the history of the table' as `difference`, `execution_time`, `invocation_id`, `version`
 from outcomes
 left anti join commits
     on commits.`version` = outcomes.`version`
     and commits.`invocation_id` = outcomes.`invocation_id`
     and commits.`execution_time` = outcomes.`execution_time`
+{# What is older than the history has nothing to be compared with. #}
+where outcomes.`changed` and outcomes.`version` >= {{ (commits | last).version if commits else 0 }}
 union all
 select 'in the history of the table, not in the ledger' as `difference`, last_commits.*
 from last_commits
-inner join generation_start
-    on last_commits.`version` >= generation_start.`version`
 left anti join outcomes
     on outcomes.`version` = last_commits.`version`
     and outcomes.`invocation_id` = last_commits.`invocation_id`

@@ -42,7 +42,11 @@
         {% set found = fromjson(row['facts']) %}
         {% set last = dict({'version': none, 'base_version': none}, **found.last) if found.last else none %}
         {% if found.relation == relation %}
-            {% do facts.update(dict(found, last=last)) %}
+            {% set unfinished = [] %}
+            {% for open in found.unfinished %}
+                {% do unfinished.append(dict({'base_version': none}, **open)) %}
+            {% endfor %}
+            {% do facts.update(dict(found, last=last, unfinished=unfinished)) %}
         {% elif last %}
             {% do facts.inputs.append({'relation': found.relation, 'execution_time': last.execution_time,
                 'version': last.version, 'event_id': last.event_id}) %}

@@ -128,7 +128,7 @@ having count(*) > 0
 with events as (
     select *, {{ ditto.ledger_digest() }} as `_digest` from {{ ledger }}
 )
-select concat(events.`relation`, ' event ', events.`seq`, ' (', events.`event`, ' of execution ', cast(events.`execution_time` as string), '): ',
+select concat_ws('', events.`relation`, ' event ', events.`seq`, ' (', events.`event`, ' of execution ', cast(events.`execution_time` as string), '): ',
     if(events.`hash` <=> events.`_digest`, 'the event before it is missing', 'its fields were changed')) as `problem`
 from events
 left join (select distinct `relation`, `hash` from {{ ledger }}) as chain

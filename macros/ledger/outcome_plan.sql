@@ -35,10 +35,12 @@
 {% macro outcome_events(plan, commits, token=none) %}
     {% set fresh = ditto.is_new_generation(plan, commits) %}
     {% set generation = plan.ledger.generation + (1 if fresh else 0) %}
-    {% set recorded = -1 if fresh or not plan.ledger.last else plan.ledger.last.version %}
+    {% set recorded = [-1 if fresh or not plan.ledger.last else plan.ledger.last.version, ditto.replaced_at(commits)] | max %}
+    {# With a token the intent is the first event of this run. #}
+    {% set seq = plan.ledger.seq + (0 if token is none else 1) %}
     {% set known = [[plan.invocation_id, plan.execution_time]] %}
     {% set lost = [] %}
-    {% for commit in commits if commit.tag and commit.version > recorded and not plan.made_anew %}
+    {% for commit in commits if commit.tag and commit.version > recorded %}
         {% set run = [commit.tag.invocation_id, commit.tag.execution_time] %}
         {% if run not in known %}
             {% do known.append(run) %}
@@ -50,15 +52,14 @@
         {% set identity = dict(commit.tag, relation=plan.relation) %}
         {% set fields = ditto._outcome_fields([commit], commit.version) %}
         {% do fields.update({'details': tojson({'recorded_by': plan.invocation_id})}) %}
-        {% do events.append(ditto.event(identity, 'committed', generation, plan.ledger.seq + events | length + 1, fields)) %}
+        {% do events.append(ditto.event(identity, 'committed', generation, seq + events | length + 1, fields)) %}
     {% endfor %}
     {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
     {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs)}) %}
     {% if token is not none %}
         {% do fields.update({'base_version': plan.base_version}) %}
     {% endif %}
-    {% do events.append(ditto.event(plan, 'committed', generation,
-        plan.ledger.seq + events | length + (1 if token is none else 2), fields)) %}
+    {% do events.append(ditto.event(plan, 'committed', generation, seq + events | length + 1, fields)) %}
     {{ return(events) }}
 {% endmacro %}
 
@@ -89,8 +90,17 @@
 {% endmacro %}
 
 
-{# Is this the table that the ledger knows? A full refresh and a table that was dropped start a new generation, since
-   what older executions did is not in it. #}
+{# The newest version that replaced the whole table, or -1: what was committed before it is not in the table any more. #}
+{% macro replaced_at(commits) %}
+    {% for commit in commits if 'REPLACE TABLE' in commit.operation %}
+        {{ return(commit.version) }}
+    {% endfor %}
+    {{ return(-1) }}
+{% endmacro %}
+
+
+{# Is this the table that the ledger knows? A full refresh and a table that was dropped or replaced start a new generation,
+   since what older executions did is not in it. #}
 {% macro is_new_generation(plan, commits) %}
     {% if plan.made_anew or plan.ledger.generation == 0 or (plan.missing and plan.ledger.last) %}
         {{ return(true) }}
@@ -99,7 +109,7 @@
     {% if not commits or not last or last.version is none %}
         {{ return(false) }}
     {% endif %}
-    {% if commits[0].version < last.version %}
+    {% if commits[0].version < last.version or ditto.replaced_at(commits) > last.version %}
         {{ return(true) }}
     {% endif %}
     {# The same version, but made by another run: the table was dropped and has grown again. #}

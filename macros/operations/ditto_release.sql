@@ -19,8 +19,9 @@
         {% set token = ledger.token + loop.index %}
         {% set event = ditto.event(identity, 'released', ledger.generation, ledger.seq + loop.index,
             {'token': token, 'base_version': open.base_version, 'version': open.base_version}) %}
-        {% do ditto.send('release', ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
-            lease={'app': 'ditto:lease:' ~ relation, 'version': token})) %}
+        {% do ditto.send('release', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
+            lease={'app': 'ditto:lease:' ~ relation, 'version': token}))) %}
+        {% do ditto.require_lease(identity, token, 'claimed the model first') %}
         {% do print('ditto: released execution ' ~ open.execution_time ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
         {% do print('       what it wrote before it stopped is still in the table; to apply it: '
             ~ ditto.run_command(model, open.execution_time)) %}

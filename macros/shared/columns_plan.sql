@@ -59,7 +59,7 @@
         ) %}
     {% endif %}
     {% set steps = [] %}
-    {% if 'delta.columnMapping.mode=name' not in target.properties %}
+    {% if not ditto.has_property(target.properties, 'delta.columnMapping.mode', 'name') %}
         {# Delta can drop a column only by name, not by position in the files. #}
         {% do steps.append({'kind': 'sql', 'name': 'map_columns',
             'sql': ditto.set_properties_sql(settings.table, {'delta.columnMapping.mode': 'name'})}) %}

@@ -42,7 +42,7 @@
     {% set changed = {} %}
     {% for key, value in spec.upkeep.items() %}
         {% set text = (value | string | lower) if value is boolean else value | string %}
-        {% if (key ~ '=' ~ text) not in target.properties %}
+        {% if not ditto.has_property(target.properties, key, text) %}
             {% do changed.update({key: text}) %}
         {% endif %}
     {% endfor %}
@@ -60,6 +60,12 @@
         {% endfor %}
     {% endfor %}
     {{ return(steps) }}
+{% endmacro %}
+
+
+{# `properties` is the text that DESCRIBE gives: [a=b,c=d]. Whole pairs are compared: a=1 is not in [a=10]. #}
+{% macro has_property(properties, key, value) %}
+    {{ return((',' ~ key ~ '=' ~ value ~ ',') in ',' ~ properties[1:-1] ~ ',') }}
 {% endmacro %}
 
 

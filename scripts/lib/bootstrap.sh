@@ -92,7 +92,7 @@ find_java() {
   fi
   # Otherwise note a better one in .venv/java-home: spark-env.sh reads it, so plain dbt commands find it too.
   home="$(java_home_of java || cat .venv/java-home 2>/dev/null || true)"
-  if [[ ! -x "$home/bin/java" ]]; then
+  if [[ -z "$home" || ! -x "$home/bin/java" ]]; then
     say "Java 17 is missing: downloading one into $ditto_home/jdk (about 200 MB)"
     home="$(python scripts/lib/download_java.py "$ditto_home/jdk")" || missing_java
   fi

@@ -29,13 +29,8 @@
 
 
 {% macro merger_key_range(settings, facts, sql) %}
-    {% set laid_out_by = ditto.lower_names(facts.target.partition_by + settings.cluster_by) %}
-    {% set keys = ditto.lower_names(settings.unique_key) %}
-    {% set columns = [] %}
-    {% for column in facts.increment if column.name | lower in laid_out_by and column.name | lower in keys %}
-        {% do columns.append(column) %}
-    {% endfor %}
-    {% if not columns or not settings.prune or not facts.target.exists or settings.not_matched_by_source or settings.dry %}
+    {% set columns = ditto.merger_range_columns(settings, facts) %}
+    {% if not columns %}
         {{ return([]) }}
     {% endif %}
     {% set ranges = fromjson(ditto.fetch(ditto.merger_key_range_sql(columns, sql))[0]['key_range']) %}

@@ -4,7 +4,8 @@
 {% macro merger_bad_keys_sql(settings, sql) %}
 {% set keys = ditto.quote_all(settings.unique_key) %}
 select concat(to_json(struct({{ keys }}), map('ignoreNullFields', 'false')), ': ', `_ditto_rows`,
-    if(coalesce({{ ditto._as_text(settings.unique_key) }}) is null, ' rows without a key', ' rows')) as `problem`
+    if(`_ditto_rows` = 1, ' row', ' rows'),
+    if(coalesce({{ ditto._as_text(settings.unique_key) }}) is null, ' without a key', '')) as `problem`
 from (
     select {{ keys }}, count(*) as `_ditto_rows`
     from (
@@ -16,20 +17,6 @@ where {{ '`_ditto_rows` > 1' if settings.on_duplicate_key == 'error' else 'false
     {%- if settings.on_null_key == 'error' %} or coalesce({{ ditto._as_text(settings.unique_key) }}) is null{% endif %}
 order by `_ditto_rows` desc, `problem`
 limit 5
-{%- endmacro %}
-
-
-{% macro merger_key_range_sql(columns, sql) %}
-select to_json(array(
-{%- for column in columns %}
-    {%- set name = ditto.quote(column.name) %}
-    struct({{ ditto.literal(column.name) }} as `name`, {{ ditto.literal(column.type) }} as `type`, cast(min({{ name }}) as string) as `low`,
-        cast(max({{ name }}) as string) as `high`, count(*) > count({{ name }}) as `nulls`){{ ',' if not loop.last }}
-{%- endfor %}
-)) as `key_range`
-from (
-{{ sql }}
-)
 {%- endmacro %}
 
 

@@ -34,12 +34,17 @@
 {# `delete`, or {condition: ..., update: {column: expression}} where without `update` the rows are deleted. #}
 {% macro _by_source(node) %}
     {% set given = ditto.option(node, 'not_matched_by_source') %}
+    {% set rule = {'condition': none, 'changes': none} %}
     {% if given is none %}
         {{ return(none) }}
     {% elif given == 'delete' %}
-        {{ return({'condition': none, 'update': none}) }}
+        {{ return(rule) }}
     {% elif given is mapping and given.get('condition') and given.keys() | reject('in', ['condition', 'update']) | list == [] %}
-        {{ return({'condition': given.condition, 'update': given.get('update')}) }}
+        {% do rule.update({'condition': given['condition'], 'changes': given.get('update')}) %}
+    {% endif %}
+    {# An empty `update` is a mistake: taken for no update it would delete the rows. #}
+    {% if rule.condition and (rule.changes is none or (rule.changes is mapping and rule.changes)) %}
+        {{ return(rule) }}
     {% endif %}
     {% do ditto.error(
         ditto.subject(node), 'not_matched_by_source: ' ~ given,

@@ -7,7 +7,8 @@
     {% do ditto._check_merger_columns(settings, facts.increment) %}
     {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if anew %}
     {% set made = ditto.plan_table(settings, facts, spec, anew, fence) %}
-    {% set steps = made.steps + ditto._merger_view_steps(settings, facts, made.columns, spec.comment) %}
+    {% do ditto._check_merger_table(settings, made.columns) %}
+    {% set steps = made.steps + ditto._merger_view_steps(settings, facts, made.columns, spec.comment, anew) %}
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, steps if not facts.target.exists else [])) }}
     {% endif %}
@@ -35,11 +36,36 @@
     {% do ditto.require_columns(settings, 'exclude_columns', settings.exclude_columns, increment) %}
     {% do ditto.require_columns(settings, 'soft_delete', [settings.soft_delete] | select | list, increment) %}
     {% do ditto.require_columns(settings, 'sequence_by', [settings.sequence_by] | select | list, increment) %}
+    {% set flag_types = ['boolean', 'tinyint', 'smallint', 'int', 'bigint'] %}
+    {% for column in increment if settings.soft_delete and column.name | lower == settings.soft_delete | lower and column.type not in flag_types %}
+        {# Spark turns the text 'D' into null, and null means: not deleted. #}
+        {% do ditto.error(
+            settings.subject, 'soft_delete: ' ~ column.name ~ ', a ' ~ column.type, 'a boolean or a whole number: true or 1 deletes the row',
+            'say in the SELECT when a row is deleted, for example ' ~ column.name ~ " = 'D' as is_deleted"
+        ) %}
+    {% endfor %}
 {% endmacro %}
 
 
-{# The view is made again only when it is missing or shows other columns. #}
-{% macro _merger_view_steps(settings, facts, columns, comment) %}
+{# What the MERGE compares with has to be in the table as well: on_schema_change='ignore' leaves a new column out of it. #}
+{% macro _check_merger_table(settings, columns) %}
+    {% set known = ditto.lower_names(columns) %}
+    {% for option in ('unique_key', 'soft_delete', 'sequence_by') %}
+        {% set names = [settings[option]] if settings[option] is string else settings[option] or [] %}
+        {% for name in names if name | lower not in known %}
+            {% do ditto.error(
+                settings.subject, option ~ ': ' ~ name ~ ', which ' ~ settings.table ~ ' does not have',
+                'one of its columns: ' ~ columns | map(attribute='name') | join(', '),
+                "add on_schema_change='append_new_columns' to the config of the model, or "
+                ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh')
+            ) %}
+        {% endfor %}
+    {% endfor %}
+{% endmacro %}
+
+
+{# The view is made again only when it is missing or shows something else. #}
+{% macro _merger_view_steps(settings, facts, columns, comment, anew) %}
     {% if not settings.view %}
         {{ return([]) }}
     {% endif %}
@@ -51,7 +77,9 @@
             'keep its rows: alter table ' ~ settings.view ~ ' rename to ' ~ settings.table
         ) %}
     {% endif %}
-    {% if view.exists and ditto.lower_names(view.columns) == ditto.lower_names(columns) %}
+    {# A table made anew may have other types, to which a view does not adapt. #}
+    {% if view.exists and not anew and ditto.lower_names(view.columns) == ditto.lower_names(columns)
+        and (comment or '') in ('', view.comment) %}
         {{ return([]) }}
     {% endif %}
     {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment)}]) }}

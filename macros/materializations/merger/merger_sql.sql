@@ -23,68 +23,15 @@ then insert ({{ ditto.quote_all(columns | map(attribute='name')) }}) values ({{ 
 {%- endmacro %}
 
 
-{# The increment, one row for each key, with the run's identity and a guard that raises before a wrong row is written. #}
-{% macro merger_source_sql(settings, columns, sql, tag, key_range=[], fence=none) %}
-{% set keys = ditto.quote_all(settings.unique_key) %}
-{% set guard = ditto._merger_guard(settings, key_range) %}
-select
-    {{ ditto.quote_all(columns | selectattr('given') | map(attribute='name')) }},
-    {{ ditto.literal(tag) }} as `_ditto_run`
-    {%- if guard %},
-    case {{ guard }} end as `_ditto_guard`
-    {%- endif %}
-from (
-{%- if settings.on_duplicate_key == 'latest' %}
-    select *, row_number() over (
-        partition by {{ keys }}
-        order by {% for column in settings.order_by %}{{ ditto.quote(column) }} desc nulls last, {% endfor -%}
-            sha2(to_json(struct(*)), 256) desc
-    ) as `_ditto_rank`
-    from (
-{%- endif %}
-{{ sql }}
-{%- if settings.on_duplicate_key == 'latest' %}
-    )
-{%- endif %}
-)
-where {{ '`_ditto_rank` = 1' if settings.on_duplicate_key == 'latest' else 'true' }}{{ ' and ' ~ fence if fence }}
-{%- endmacro %}
-
-
-{% macro _merger_guard(settings, key_range) %}
-    {% set keys = ditto.quote_all(settings.unique_key) %}
-    {% set guards = [] %}
-    {% if settings.on_duplicate_key == 'error' %}
-        {% do guards.append('when count(*) over (partition by ' ~ keys ~ ") > 1 then raise_error('ditto: several rows with one key')") %}
-    {% endif %}
-    {% if settings.on_null_key == 'error' %}
-        {% do guards.append('when coalesce(' ~ ditto._as_text(settings.unique_key) ~ ") is null then raise_error('ditto: a row without a key')") %}
-    {% endif %}
-    {% for range in key_range %}
-        {% do guards.append('when not (' ~ ditto._within(range, '') ~ ") then raise_error('ditto: the increment changed while it was read; run again')") %}
-    {% endfor %}
-    {{ return(guards | join(' ')) }}
-{% endmacro %}
-
-
-{% macro _as_text(names) %}
-    {% set casts = [] %}
-    {% for name in names %}
-        {% do casts.append('cast(' ~ ditto.quote(name) ~ ' as string)') %}
-    {% endfor %}
-    {{ return(casts | join(', ')) }}
-{% endmacro %}
-
-
+{# The tag stands first: where the history is searched for it, no value of a key can look like one. #}
 {% macro _merger_on(settings, tag, key_range) %}
-    {% set terms = [] %}
+    {% set terms = ['source.`_ditto_run` = ' ~ ditto.literal(tag)] %}
     {% for key in settings.unique_key %}
         {% do terms.append('target.' ~ ditto.quote(key) ~ ' <=> source.' ~ ditto.quote(key)) %}
     {% endfor %}
     {% for range in key_range %}
         {% do terms.append('(' ~ ditto._within(range, 'target.') ~ ')') %}
     {% endfor %}
-    {% do terms.append('source.`_ditto_run` = ' ~ ditto.literal(tag)) %}
     {% if ditto._merger_guard(settings, key_range) %}
         {% do terms.append('source.`_ditto_guard` is null') %}
     {% endif %}
@@ -92,32 +39,27 @@ where {{ '`_ditto_rank` = 1' if settings.on_duplicate_key == 'latest' else 'true
 {% endmacro %}
 
 
-{# A key column between its smallest and largest value in the increment: Delta skips the files outside. #}
-{% macro _within(range, prefix) %}
-    {% set column = prefix ~ ditto.quote(range.name) %}
-    {% set text = column ~ ' between ' ~ ditto.typed_literal(range.low, range.type) ~ ' and ' ~ ditto.typed_literal(range.high, range.type) %}
-    {{ return(text ~ (' or ' ~ column ~ ' is null' if range.nulls else '')) }}
-{% endmacro %}
-
-
-{% macro _deleted(settings, alias) %}
+{# A null flag means: not deleted. #}
+{% macro _deleted(settings, alias=none) %}
     {% if not settings.soft_delete %}
         {{ return('false') }}
     {% endif %}
-    {{ return('coalesce(cast(' ~ alias ~ '.' ~ ditto.quote(settings.soft_delete) ~ ' as boolean), false)') }}
+    {{ return('coalesce(cast(' ~ (alias ~ '.' if alias else '') ~ ditto.quote(settings.soft_delete) ~ ' as boolean), false)') }}
 {% endmacro %}
 
 
-{# When a matched row may be changed. Of two changes with one sequence a deletion wins, whichever comes first. #}
+{# When a matched row may be changed. Null is older than every sequence. Of two changes with one sequence the one that
+   comes last wins (a correction), but a deletion wins in any order. #}
 {% macro _merger_change_condition(settings) %}
     {% set conditions = [] %}
     {% if settings.sequence_by %}
         {% set old, new = 'target.' ~ ditto.quote(settings.sequence_by), 'source.' ~ ditto.quote(settings.sequence_by) %}
-        {% set tie = new ~ ' = ' ~ old %}
+        {% set condition = old ~ ' is null or ' ~ new ~ ' >= ' ~ old %}
         {% if settings.view %}
-            {% set tie = tie ~ ' and (' ~ ditto._deleted(settings, 'source') ~ ' or not ' ~ ditto._deleted(settings, 'target') ~ ')' %}
+            {% set condition = '(' ~ condition ~ ') and (not ' ~ new ~ ' <=> ' ~ old ~ ' or ' ~ ditto._deleted(settings, 'source')
+                ~ ' or not ' ~ ditto._deleted(settings, 'target') ~ ')' %}
         {% endif %}
-        {% do conditions.append('(' ~ old ~ ' is null or ' ~ new ~ ' > ' ~ old ~ ' or (' ~ tie ~ '))') %}
+        {% do conditions.append('(' ~ condition ~ ')') %}
     {% endif %}
     {% if settings.merge_condition %}
         {% do conditions.append('(' ~ settings.merge_condition ~ ')') %}
@@ -145,7 +87,7 @@ where {{ '`_ditto_rank` = 1' if settings.on_duplicate_key == 'latest' else 'true
 
 {% macro _merger_by_source(rule) %}
     {% set assignments = [] %}
-    {% for column, expression in (rule.update or {}).items() %}
+    {% for column, expression in (rule.changes or {}).items() %}
         {% do assignments.append(ditto.quote(column) ~ ' = ' ~ expression) %}
     {% endfor %}
     {{ return('when not matched by source' ~ (' and (' ~ rule.condition ~ ')' if rule.condition else '')

@@ -1,0 +1,233 @@
+"""Ratios of what ditto takes to what the bare statement, or dbt-spark's own materialization, takes for the same rows.
+
+Times on a shared machine mean little, ratios of two things that alternate in one warm session mean something: every
+number below is the ratio of two medians over the same rounds. A model's time is the one that dbt reports for the node.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.spark.session import Cursor
+
+from tests.support import ROOT, Project, make_project, new_world, statements
+
+DAY = "2024-10-07"
+PAYLOAD = "id % 1000 as user_id, concat('page ', id % 77) as page, cast(id % 997 as double) / 7 as score"
+
+# goal, contender, reference
+PAIRS = {
+    "insert_overwrite / bare REPLACE WHERE": (1.25, "ditto_overwrite", "bare_overwrite"),
+    "insert_overwrite / dbt-spark insert_overwrite": (1.0, "ditto_overwrite", "dbt_overwrite"),
+    "merger / bare MERGE": (1.1, "ditto_merge", "bare_merge"),
+    "merger / dbt-spark merge": (1.0, "ditto_merge", "dbt_merge"),
+}
+
+
+class Bench:
+    """One project, one Spark session, tables of `size` rows."""
+
+    def __init__(self, project: Project, size: int, changed: float) -> None:
+        self.project = project
+        self.size = size
+        self.changes = max(1, int(size * changed))
+        self.times: dict[str, list[float]] = defaultdict(list)
+
+    def prepare(self) -> None:
+        """Sources, the six tables with the same rows, and the models."""
+        sql = self.project.spark.sql
+        schema = self.project.schema
+        sql(f"create schema if not exists {schema}")
+        rows = f"select id, {PAYLOAD}, date'{DAY}' as day from range({self.size})"
+        sql(f"create table {schema}.visits using delta as {rows}")
+        step = max(1, self.size // self.changes)
+        sql(
+            f"create table {schema}.changes using delta as "
+            f"select id * {step} as id, 'new' as page, cast(0.5 as double) as score from range({self.changes})"
+        )
+        overwrite = "select * from {{ target.schema }}.visits where day = date'{{ ditto.execution_date() }}'"
+        merge = "select * from {{ target.schema }}.changes"
+        project = self.project
+        project.model("ditto_overwrite", overwrite, materialized="insert_overwrite", partition_by="day")
+        project.model("ditto_merge", merge, materialized="merger", unique_key="id")
+        incremental = {"materialized": "incremental", "file_format": "delta"}
+        project.model(
+            "dbt_overwrite", overwrite, **incremental, incremental_strategy="insert_overwrite", partition_by="day"
+        )
+        project.model("dbt_merge", merge, **incremental, incremental_strategy="merge", unique_key="id")
+        whole = f"select id, cast(id as string) as page, cast(id as double) as score from range({self.size})"
+        for name in ("ditto_merge", "bare_merge", "dbt_merge"):
+            vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')" if name != "dbt_merge" else ""
+            sql(f"create table {schema}.{name} using delta {vectors} as {whole}")
+        sql(f"create table {schema}.bare_overwrite using delta partitioned by (day) as select * from {schema}.visits")
+        for name in ("ditto_overwrite", "dbt_overwrite", "ditto_merge", "dbt_merge"):
+            self.model(name)
+
+    def model(self, name: str) -> float:
+        outcome = self.project.run(DAY, model=name)
+        if not outcome.ok:
+            raise SystemExit(outcome.text)
+        return outcome.node(name).execution_time
+
+    def bare(self, sql: str) -> float:
+        started = time.perf_counter()
+        self.project.sql(sql)
+        return time.perf_counter() - started
+
+    def contenders(self) -> dict[str, Callable[[], float]]:
+        slice_of_day = f"replace where day = date'{DAY}' select * from {{schema}}.visits"
+        replace = f"insert into {{schema}}.bare_overwrite {slice_of_day}"
+        merge = (
+            "merge into {schema}.bare_merge as target using {schema}.changes as source on target.id <=> source.id "
+            "when matched then update set page = source.page, score = source.score when not matched then insert *"
+        )
+        return {
+            "bare_overwrite": lambda: self.bare(replace),
+            "ditto_overwrite": lambda: self.model("ditto_overwrite"),
+            "dbt_overwrite": lambda: self.model("dbt_overwrite"),
+            "bare_merge": lambda: self.bare(merge),
+            "ditto_merge": lambda: self.model("ditto_merge"),
+            "dbt_merge": lambda: self.model("dbt_merge"),
+        }
+
+    def measure(self, rounds: int) -> None:
+        """Round after round, each contender once; the first round only warms up."""
+        for number in range(rounds + 1):
+            for name, run in self.contenders().items():
+                seconds = run()
+                if number > 0:
+                    self.times[name].append(seconds)
+            print(f"  round {number} of {rounds}{' (warm-up)' if number == 0 else ''}", flush=True)
+
+    def report(self) -> None:
+        print(f"\nAt {self.size:,} rows, {self.changes:,} changed by the merges. Medians; ratio of medians:\n")
+        for title, (goal, contender, reference) in PAIRS.items():
+            mine, other = statistics.median(self.times[contender]), statistics.median(self.times[reference])
+            verdict = "reached" if mine / other <= goal else "missed"
+            print(f"  {title:<48} {mine / other:5.2f}  goal {goal:.2f} {verdict:<8} ({mine:.2f} s / {other:.2f} s)")
+
+    def where_time_goes(self, name: str) -> None:
+        with timed_statements() as spent:
+            total = self.model(name)
+        print(f"\nWhat one run of {name} spends ({total:.2f} s):\n")
+        for label, seconds in [*spent, ("dbt and Jinja", total - sum(seconds for _, seconds in spent))]:
+            print(f"  {seconds:6.2f} s  {label}")
+
+
+@contextmanager
+def timed_statements() -> Iterator[list[tuple[str, float]]]:
+    """What each statement takes, its result included. dbt fetches lazily, so both halves are timed."""
+    spent: list[tuple[str, float]] = []
+    execute, fetchall = Cursor.execute, Cursor.fetchall
+
+    def timed_execute(cursor: Cursor, sql: str, *parameters: Any) -> None:
+        started = time.perf_counter()
+        execute(cursor, sql, *parameters)
+        spent.append((label(sql), time.perf_counter() - started))
+
+    def timed_fetch(cursor: Cursor) -> Any:
+        started = time.perf_counter()
+        rows = fetchall(cursor)
+        spent[-1] = (spent[-1][0], spent[-1][1] + time.perf_counter() - started)
+        return rows
+
+    Cursor.execute, Cursor.fetchall = timed_execute, timed_fetch  # type: ignore[method-assign]
+    try:
+        yield spent
+    finally:
+        Cursor.execute, Cursor.fetchall = execute, fetchall  # type: ignore[method-assign]
+
+
+def label(sql: str) -> str:
+    """The beginning of a statement, without dbt's comment and without the handlers around a guarded write."""
+    text = " ".join(re.sub(r"/\*.*?\*/", "", sql, flags=re.DOTALL).split())
+    if text.startswith("begin declare"):
+        found = re.search(r"\b(merge into|insert into|insert overwrite|create table|delete from) \S+", text)
+        return "script: " + (found.group(0) if found else text[:60])
+    return "read the ledger" if text.startswith("with events") else text[:60]
+
+
+def count_statements(project: Project) -> None:
+    """How many statements each model sends, by mode, on a handful of rows; dbt's own two listings left out."""
+    project.model(
+        "slices",
+        "select id, date'{{ ditto.execution_date() }}' as day from range(3)",
+        materialized="insert_overwrite",
+        partition_by="day",
+        **{"mode": "predicate"},
+    )
+    sql = (project.path / "models" / "slices.sql").read_text()
+    variants = {
+        "insert_overwrite predicate": sql,
+        "insert_overwrite partitions": sql.replace("'predicate'", "'partitions'"),
+        "insert_overwrite table": sql.replace("'predicate'", "'table'"),
+        "insert_overwrite delete_insert": sql.replace("'predicate'", "'delete_insert'"),
+        "insert_overwrite parquet": sql.replace("mode='predicate'", "file_format='parquet'"),
+        "merger": "{{ config(materialized='merger', unique_key='id') }} select id, 'x' as v from range(3)",
+        "merger sequence_by, soft_delete": "{{ config(materialized='merger', unique_key='id', soft_delete='gone', "
+        "sequence_by='id') }} select id, false as gone from range(3)",
+        "dbt-spark insert_overwrite": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite', "
+        "file_format='delta', partition_by='day') }} select id, date'2024-10-07' as day from range(3)",
+        "dbt-spark merge": "{{ config(materialized='incremental', incremental_strategy='merge', file_format='delta', "
+        "unique_key='id') }} select id, 'x' as v from range(3)",
+    }
+    print(f"\n{'Statements that a model sends':<36} {'first':>6} {'normal':>7} {'full refresh':>13}\n")
+    for number, (title, text) in enumerate(variants.items()):
+        project.write({"models/slices.sql": text.replace("config(", f"config(alias='slices_{number}', ")})
+        counts = []
+        for day, flags in (("2024-10-07", ()), ("2024-10-08", ()), ("2024-10-08", ("--full-refresh",))):
+            with statements() as sent:
+                outcome = project.run(day, *flags, model="slices")
+            if not outcome.ok:
+                raise SystemExit(outcome.text)
+            counts.append(len(sent) - own_statements(sent))
+        print(f"  {title:<34} {counts[0]:>6} {counts[1]:>7} {counts[2]:>13}", flush=True)
+
+
+def own_statements(sent: list[str]) -> int:
+    """dbt lists databases and relations, and makes the schema, before the first model runs."""
+    kinds = Counter(label(sql)[:20] for sql in sent)
+    return kinds["show databases"] + kinds["show table extended "] + kinds["create schema if not"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=1_000_000, help="rows of each table (default: a million)")
+    parser.add_argument("--changed", type=float, default=0.01, help="share that a merge changes (default: 0.01)")
+    parser.add_argument("--rounds", type=int, default=7, help="measured rounds (default: 7)")
+    parser.add_argument("--statements-only", action="store_true", help="only count statements")
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory(prefix="ditto-bench-", ignore_cleanup_errors=True) as folder:
+        os.environ["DITTO_HOME"] = str(new_world(Path(folder) / "home"))
+        os.chdir(ROOT)
+        (Path(folder) / "project").mkdir()
+        project = make_project(Path(folder) / "project", "bench", spark=None)
+        if not project.dbt("debug", "--connection").ok:
+            raise SystemExit("Spark did not start; dbt debug says why.")
+        from pyspark.sql import SparkSession
+
+        project.spark = SparkSession.builder.getOrCreate()
+        if not options.statements_only:
+            bench = Bench(project, options.size, options.changed)
+            print(f"Making the tables ({options.size:,} rows each) ...", flush=True)
+            bench.prepare()
+            bench.measure(options.rounds)
+            bench.report()
+            bench.where_time_goes("ditto_overwrite")
+            bench.where_time_goes("ditto_merge")
+        count_statements(project)
+
+
+if __name__ == "__main__":
+    main()

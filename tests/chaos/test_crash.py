@@ -1,0 +1,104 @@
+"""Kill both patterns between any two statements; the retry gives what an undisturbed run gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from tests.chaos.crashes import Scenario, crash_everywhere
+from tests.support import Outcome, Project
+
+DAY = dt.date(2024, 10, 1)
+SOURCE = """
+    select cast(id as int) as id, concat('row ', id, ' of ', '{{ ditto.execution_date() }}') as value, {day} as day
+    from range(0, 4)
+"""
+OVERWRITE = SOURCE.replace("{day}", "date'{{ ditto.execution_date() }}'")
+MERGE = SOURCE.replace("{day}", "'x'")
+
+
+def day(number: int) -> str:
+    return str(DAY + dt.timedelta(days=number))
+
+
+def slice_of(number: int) -> list[tuple[object, ...]]:
+    return [(i, f"row {i} of {day(number)}", DAY + dt.timedelta(days=number)) for i in range(4)]
+
+
+def all_slices(attempt: int) -> list[tuple[object, ...]]:
+    return [row for number in range(attempt + 2) for row in slice_of(number)]
+
+
+def merged(attempt: int) -> list[tuple[object, ...]]:
+    return [(i, f"row {i} of {day(attempt + 1)}", "x") for i in range(4)]
+
+
+def normal_run(project: Project, attempt: int) -> Outcome:
+    """Each attempt is the next day, so that one table serves them all."""
+    return project.run(day(attempt + 1))
+
+
+def full_refresh(project: Project, attempt: int) -> Outcome:
+    return project.run(day(1), "--full-refresh")
+
+
+def first_run(project: Project, attempt: int) -> Outcome:
+    return project.run(day(1))
+
+
+def overwriting(**config: object) -> Scenario:
+    def prepare(project: Project) -> None:
+        project.model("slices", OVERWRITE, materialized="insert_overwrite", partition_by="day", **config)
+        project.must_run(day(0))
+
+    return Scenario("insert_overwrite " + str(config), prepare, normal_run, "slices", all_slices)
+
+
+def merging() -> Scenario:
+    def prepare(project: Project) -> None:
+        project.model("merged", MERGE, materialized="merger", unique_key="id")
+        project.must_run(day(0))
+
+    return Scenario("merger", prepare, normal_run, "merged", merged)
+
+
+def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
+    return Scenario(base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected)
+
+
+def first_of_all() -> Scenario:
+    """Nothing is there: neither the schema, nor the ledger, nor the table."""
+
+    def prepare(project: Project) -> None:
+        project.model("merged", MERGE, materialized="merger", unique_key="id", soft_delete="gone", sequence_by="id")
+        text = (project.path / "models" / "merged.sql").read_text()
+        (project.path / "models" / "merged.sql").write_text(text.replace("as day", "as day, id = 3 as gone"))
+
+    def anew(project: Project, attempt: int) -> None:
+        project.spark.sql(f"drop schema if exists {project.schema} cascade")
+        project.schema = f"{project.schema.split('_')[0]}_{attempt}"
+
+    rows = [(*row, False) for row in merged(0) if row[0] != 3]
+    return Scenario("merger, first of all", prepare, first_run, "merged", lambda attempt: rows, anew=anew)
+
+
+SCENARIOS = {
+    "merger, first run with a view": (first_of_all, 7),
+    "merger": (merging, 2),
+    "merger, full refresh": (lambda: refreshing(merging(), merged(0)), 4),
+    "insert_overwrite predicate": (overwriting, 2),
+    "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
+    "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
+    "insert_overwrite, full refresh": (lambda: refreshing(overwriting(), slice_of(1)), 4),
+    "insert_overwrite parquet, full refresh": (lambda: refreshing(overwriting(file_format="parquet"), slice_of(1)), 5),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_crash_between_any_two_statements(project: Project, name: str) -> None:
+    make, at_least = SCENARIOS[name]
+    points = crash_everywhere(make(), project)
+    # Fewer would mean that the harness no longer sees the statements.
+    assert points >= at_least
+    assert project.dbt("run-operation", "ditto_verify").ok

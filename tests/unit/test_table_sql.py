@@ -1,0 +1,118 @@
+"""Statements that make and alter tables, and scripts around statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from macro_harness import Ditto, sql
+
+TABLE = "`demo`.`visits`"
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    columns = [{"name": "id", "type": "int", "not_null": False, "comment": ""}]
+    empty = {"partition_by": [], "cluster_by": [], "location": None, "comment": None, "properties": {}, "upkeep": {}}
+    return {"columns": columns, "file_format": "delta", **empty, **changes}
+
+
+def test_a_plain_table(ditto: Ditto) -> None:
+    assert sql(ditto.create_table_sql(TABLE, spec())) == "create table if not exists `demo`.`visits` (`id` int) using delta"
+
+
+def test_a_table_with_everything(ditto: Ditto) -> None:
+    columns = [
+        {"name": "id", "type": "int", "not_null": True, "comment": "It's the key"},
+        {"name": "na`me", "type": "varchar(3)", "not_null": False, "comment": ""},
+        {"name": "day", "type": "date", "not_null": False, "comment": "a \\ b"},
+    ]
+    made = spec(
+        columns=columns,
+        partition_by=["day"],
+        location="/data/it's here/visits",
+        comment="The owner's table; see 'x'",
+        properties={"delta.appendOnly": True, "delta.enableDeletionVectors": False, "n": 7, "quote'd": "it's"},
+    )
+    assert sql(ditto.create_table_sql(TABLE, made)) == sql(
+        r"""
+        create table if not exists `demo`.`visits` (
+            `id` int not null comment 'It\'s the key',
+            `na``me` varchar(3),
+            `day` date comment 'a \\ b'
+        ) using delta
+        partitioned by (`day`)
+        location '/data/it\'s here/visits'
+        comment 'The owner\'s table; see \'x\''
+        tblproperties ('delta.appendOnly' = 'true', 'delta.enableDeletionVectors' = 'false', 'n' = '7', 'quote\'d' = 'it\'s')
+        """
+    )
+
+
+def test_a_clustered_table_is_replaced(ditto: Ditto) -> None:
+    made = ditto.create_table_sql(TABLE, spec(cluster_by=["a", "b"], file_format="delta"), replace=True)
+    assert sql(made) == "create or replace table `demo`.`visits` (`id` int) using delta cluster by (`a`, `b`)"
+
+
+def test_alterations(ditto: Ditto) -> None:
+    columns = [{"name": "a", "type": "int"}, {"name": "b", "type": "array<string>"}]
+    assert ditto.add_columns_sql(TABLE, columns) == "alter table `demo`.`visits` add columns (`a` int, `b` array<string>)"
+    assert ditto.drop_columns_sql(TABLE, columns) == "alter table `demo`.`visits` drop columns (`a`, `b`)"
+    assert ditto.set_properties_sql(TABLE, {"a": True, "b": "it's"}) == (
+        r"alter table `demo`.`visits` set tblproperties ('a' = 'true', 'b' = 'it\'s')"
+    )
+    assert ditto.comment_column_sql(TABLE, "a", "it's") == r"alter table `demo`.`visits` alter column `a` comment 'it\'s'"
+    assert ditto.comment_table_sql(TABLE, "it's") == r"comment on table `demo`.`visits` is 'it\'s'"
+
+
+def test_a_guarded_write_turns_known_failures_into_words(ditto: Ditto) -> None:
+    assert sql(ditto.guarded_sql("insert into t select 1")) == sql(
+        """
+        begin
+            declare exit handler for sqlstate 'P0001', sqlstate '44000' begin select 'refused' as ditto_verdict; end;
+            declare exit handler for sqlstate '2D521' begin select 'conflict' as ditto_verdict; end;
+            insert into t select 1;
+        end
+        """
+    )
+
+
+def test_a_fence_stands_around_a_statement(ditto: Ditto) -> None:
+    assert ditto.fenced_sql("truncate table t", None) == "truncate table t"
+    assert ditto.fenced_sql("truncate table t", None, script=True) == "truncate table t"
+    inside = ditto.fenced_sql("truncate table t", "(select max(token) from l) = 2")
+    assert sql(inside) == "if (select max(token) from l) = 2 then truncate table t; end if"
+    script = ditto.fenced_sql("truncate table t", "1 = 2", script=True)
+    assert sql(script) == "begin if 1 = 2 then truncate table t; end if; end"
+
+
+def test_the_fence_is_the_newest_token_of_the_relation(ditto: Ditto) -> None:
+    assert ditto.fence_condition("`x`.`ledger`", "demo.it's", 7) == (
+        r"(select max(`token`) from `x`.`ledger` where `relation` = 'demo.it\'s') = 7"
+    )
+
+
+def test_a_compare_and_set_that_lost_is_silent(ditto: Ditto) -> None:
+    assert sql(ditto.compare_and_set_sql("insert into l select 1")) == (
+        "begin declare exit handler for sqlstate '2D521' begin end; insert into l select 1; end"
+    )
+
+
+def test_a_table_that_others_create_too_is_tried_again_and_at_last_without_a_net(ditto: Ditto) -> None:
+    script = sql(ditto.create_if_missing_sql("create table if not exists t (a int)", tries=7))
+    assert script.count("create table if not exists t (a int)") == 2
+    assert "attempt < 7" in script
+    assert script.endswith("if not created then create table if not exists t (a int); end if; end")
+
+
+@pytest.mark.parametrize(
+    ("table", "column_names", "expected"),
+    [(True, ["ditto_verdict"], "refused"), (True, ["num_affected_rows"], None), (False, [], None)],
+)
+def test_the_verdict_of_a_guarded_write(ditto: Ditto, table: bool, column_names: list[str], expected: str | None) -> None:
+    class Table:
+        rows = ({"ditto_verdict": "refused"},)
+
+        def __init__(self) -> None:
+            self.column_names = column_names
+
+    assert ditto.verdict({"table": Table() if table else None}) == expected
