@@ -102,8 +102,8 @@ class Project:
         self.spark.createDataFrame(rows, schema).write.format("delta").saveAsTable(table)
 
     def state(self, relation: str, columns: str = "execution_time, delta_table_version, live") -> list[tuple[Any, ...]]:
-        query = f"select {columns} from {{schema}}.ditto_state where relation = '{{schema}}.{relation}' order by execution_time"
-        return self.sql(query)
+        where = f"where relation = '{{schema}}.{relation}' order by execution_time"
+        return self.sql(f"select {columns} from {{schema}}.ditto_state {where}")
 
     def states(self, relation: str) -> dict[str, str]:
         return dict(self.state(relation, "cast(execution_time as string), status"))

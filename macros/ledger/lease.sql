@@ -37,7 +37,7 @@
 
 {# Unfinished executions: the same one is taken over, any other one stops the run before it touches anything. #}
 {% macro refuse_unfinished(settings, ledger) %}
-    {% for open in ledger.unfinished if open.execution_time != settings.execution_time %}
+    {% for open in ledger.unfinished if open.execution_time != settings.execution_time and not settings.dry %}
         {% do ditto.error(
             settings.subject,
             'execution ' ~ open.execution_time ~ ' did not finish (' ~ open.mode ~ '): ' ~ ditto.describe_holder(open),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.support import Outcome, Project, statements
 
@@ -17,7 +17,7 @@ READS = re.compile(r"^\s*(/\*.*?\*/\s*)?(select|with|show|describe|desc)\b", re.
 
 @dataclass
 class Scenario:
-    """One command that is killed. `command` and `expected` get the number of the attempt, from 0 (the undisturbed one)."""
+    """One command that is killed. `command` and `expected` get the number of the attempt; 0 is the undisturbed one."""
 
     name: str
     prepare: Callable[[Project], None]
@@ -27,8 +27,6 @@ class Scenario:
     columns: str = "*"
     anew: Callable[[Project, int], None] | None = None
     """Called before each attempt, for a command that must find nothing."""
-
-    points: list[str] = field(default_factory=list)
 
 
 def changes(recorded: list[str]) -> list[int]:

@@ -1,0 +1,140 @@
+"""Real processes on a real Spark Thrift Server: two at once on one model, and one that is killed while Spark works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+
+from tests.support import ROOT, Project, environment, make_project, new_world
+
+DBT = Path(sys.executable).parent / "dbt"
+SLOW = """
+    select cast(id as int) as id, day, max(noise) as noise from (
+        select id, date'{{ ditto.execution_date() }}' as day, sha2(sha2(cast(id * 1000 + n as string), 512), 512) as noise
+        from range(0, 20) lateral view explode(sequence(1, 60000)) as n
+    ) group by id, day
+"""
+
+
+class Server:
+    """The thrift server of a world of its own, and a client for looking at the tables."""
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.env = {**os.environ, "DITTO_HOME": str(home), "DITTO_THRIFT_PORT": str(port)}
+        self.port = port
+
+    def control(self, *arguments: str) -> None:
+        subprocess.run([sys.executable, "scripts/thrift_server.py", *arguments], cwd=ROOT, env=self.env, check=True)
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        with hive.connect(host="127.0.0.1", port=self.port) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    def dbt(self, project: Project, *arguments: str, day: str | None = None) -> subprocess.Popen[str]:
+        given = ["--vars", f"{{execution_date: {day}}}"] if day else []
+        return subprocess.Popen(
+            [
+                str(DBT),
+                *arguments,
+                *given,
+                "--target",
+                "thrift",
+                "--no-use-colors",
+                "--target-path",
+                f"target/{time.time_ns()}",
+            ],
+            cwd=project.path,
+            env={**self.env, "DITTO_SCHEMA": project.schema},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with environment():
+        server = Server(new_world(tmp_path_factory.mktemp("thrift_home")), port)
+    server.control("start", "--port", str(port))
+    yield server
+    server.control("stop")
+
+
+@pytest.fixture
+def remote(server: Server, tmp_path: Path) -> Project:
+    return make_project(tmp_path, f"r{time.time_ns()}", spark=None)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=300)
+    return process.returncode, output
+
+
+def must(process: subprocess.Popen[str]) -> str:
+    code, output = finish(process)
+    assert code == 0, output
+    return output
+
+
+def days_of(server: Server, table: str) -> list[tuple[Any, ...]]:
+    return server.sql(
+        f"select cast(day as string), count(*), count(distinct id) from {table} group by day order by day"
+    )
+
+
+def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
+    """Different dates and the same date, first run included: nothing is lost or doubled."""
+    remote.model("visits", SLOW.replace("60000", "600"), materialized="insert_overwrite", partition_by="day")
+    remote.model("devices", SLOW.replace("60000", "600"), materialized="merger", unique_key="id")
+    table = f"{remote.schema}.visits"
+    for first, second in (("2024-10-01", "2024-10-02"), ("2024-10-03", "2024-10-03")):
+        both = [server.dbt(remote, "run", day=first), server.dbt(remote, "run", day=second)]
+        outcomes = [finish(process) for process in both]
+        for code, output in outcomes:
+            assert code == 0 or "other runs of this model committed" in output, output
+        for day in {first, second}:
+            must(server.dbt(remote, "run", day=day))
+    assert days_of(server, table) == [(f"2024-10-0{day}", 20, 20) for day in (1, 2, 3)]
+    assert server.sql(f"select count(*), count(distinct id) from {remote.schema}.devices") == [(20, 20)]
+    states = server.sql(
+        f"select relation, count(*), sum(if(live, 1, 0)) from {remote.schema}.ditto_state group by relation"
+    )
+    assert sorted(states) == [(f"{remote.schema}.devices", 3, 3), (f"{remote.schema}.visits", 3, 3)]
+    assert "the chain is unbroken" in must(server.dbt(remote, "run-operation", "ditto_verify"))
+
+
+@pytest.mark.parametrize(("materialized", "config", "statement"), [
+    ("merger", {"unique_key": "id"}, "merge into"),
+    ("insert_overwrite", {"partition_by": "day", "mode": "delete_insert"}, "delete from"),
+])  # fmt: skip
+def test_killed_while_spark_works(
+    server: Server, remote: Project, materialized: str, config: dict[str, str], statement: str
+) -> None:
+    """SIGKILL of dbt in the middle of a statement that the server goes on with; then the same command again."""
+    remote.model("slow", SLOW, materialized=materialized, **config)
+    process = server.dbt(remote, "run", day="2024-10-01")
+    log = remote.path / "logs" / "dbt.log"
+    deadline = time.monotonic() + 200
+    while statement not in (log.read_text() if log.exists() else ""):
+        assert process.poll() is None and time.monotonic() < deadline, finish(process)
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+    must(server.dbt(remote, "run", day="2024-10-01"))
+    assert days_of(server, f"{remote.schema}.slow") == [("2024-10-01", 20, 20)]
+    assert server.sql(f"select status from {remote.schema}.ditto_state") == [("live",)]
