@@ -96,10 +96,14 @@ class Project:
 
     def source(self, name: str, schema: str, rows: list[tuple[Any, ...]]) -> None:
         """A Delta table with these rows, made anew, that models read as `{{ target.schema }}.name`."""
-        table = f"{self.schema}.{name}"
+        fields = [field.split(maxsplit=1) for field in schema.split(",")]
+        columns = ", ".join(f"cast({name} as {kind}) as {name}" for name, kind in fields)
+        values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+        names = ", ".join(name for name, _ in fields)
+        given = f"select {columns} from values {values} as given ({names})" if rows else None
+        empty = f"select {', '.join(f'cast(null as {kind}) as {name}' for name, kind in fields)} limit 0"
         self.spark.sql(f"create schema if not exists {self.schema}")
-        self.spark.sql(f"drop table if exists {table}")
-        self.spark.createDataFrame(rows, schema).write.format("delta").saveAsTable(table)
+        self.spark.sql(f"create or replace table {self.schema}.{name} using delta as {given or empty}")
 
     def state(self, relation: str, columns: str = "execution_time, delta_table_version, live") -> list[tuple[Any, ...]]:
         where = f"where relation = '{{schema}}.{relation}' order by execution_time"
@@ -111,6 +115,15 @@ class Project:
     def versions(self, table: str) -> int:
         """The head version of a Delta table."""
         return self.spark.sql(f"describe history {self.schema}.{table} limit 1").collect()[0]["version"]
+
+
+def literal(value: Any) -> str:
+    """A Python value in SQL. Rows as literals need no Python workers, which cost seconds to start."""
+    if value is None:
+        return "null"
+    if isinstance(value, (bool, int, float)):
+        return str(value).lower()
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 @contextmanager

@@ -8,7 +8,7 @@
     } %}
     {% do event.update(fields) %}
     {% do event.update({'event_id': local_md5([
-        event.relation, event.execution_time, name, generation, event.version, event.token, event.invocation_id
+        event.relation, event.execution_time, name, generation, event.get('version'), event.get('token'), event.invocation_id
     ] | join('|'))}) %}
     {{ return(event) }}
 {% endmacro %}
@@ -35,7 +35,8 @@
 {% macro outcome_events(plan, commits, token=none) %}
     {% set fresh = ditto.is_new_generation(plan, commits) %}
     {% set generation = plan.ledger.generation + (1 if fresh else 0) %}
-    {% set recorded = [-1 if fresh or not plan.ledger.last else plan.ledger.last.version, ditto.replaced_at(commits)] | max %}
+    {% set last = plan.ledger.last.version if plan.ledger.last and not fresh else none %}
+    {% set recorded = [-1 if last is none else last, ditto.replaced_at(commits)] | max %}
     {# With a token the intent is the first event of this run. #}
     {% set seq = plan.ledger.seq + (0 if token is none else 1) %}
     {% set known = [[plan.invocation_id, plan.execution_time]] %}

@@ -30,7 +30,9 @@ def plan(
 ) -> tuple[list[str], list[tuple[str, bool]]]:
     target = {"columns": columns(table), "properties": properties}
     made = ditto.plan_columns(settings(on_schema_change, file_format), columns(increment), target)
-    return [sql(step["sql"]) for step in made["steps"]], [(column["name"], column["given"]) for column in made["columns"]]
+    return [sql(step["sql"]) for step in made["steps"]], [
+        (column["name"], column["given"]) for column in made["columns"]
+    ]
 
 
 ALL_OPTIONS = ["ignore", "fail", "append_new_columns", "sync_all_columns"]

@@ -45,7 +45,13 @@ def test_what_is_understood(ditto: Ditto, given: object, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["2024-10-07T09:00:00", "2024-10-07 09:00:00", "2024-10-07T09:00:00Z", "2024-10-07T11:00:00+02:00", "'2024-10-07T09:00'"],
+    [
+        "2024-10-07T09:00:00",
+        "2024-10-07 09:00:00",
+        "2024-10-07T09:00:00Z",
+        "2024-10-07T11:00:00+02:00",
+        "'2024-10-07T09:00'",
+    ],
 )
 def test_as_the_command_line_gives_it(ditto: Ditto, written: str) -> None:
     """dbt reads --vars as YAML, which makes dates and timestamps of some of them."""
@@ -98,7 +104,7 @@ def test_as_the_command_line_gives_it(ditto: Ditto, written: str) -> None:
         "2024-10-07\n2024-10-08",
         "`2024-10-07`",
         "{{ run_started_at }}",
-        "٢٠٢٤-١٠-٠٧",
+        "\u0662\u0660\u0662\u0664-\u0661\u0660-\u0660\u0667",
     ],
 )
 def test_what_is_refused(ditto: Ditto, given: object) -> None:
@@ -153,7 +159,7 @@ def test_the_date_of_an_execution(ditto: Ditto) -> None:
 )
 def test_the_command_that_runs_an_execution_can_be_pasted(ditto: Ditto, moment: str, shown: str) -> None:
     assert ditto.run_command("visits", moment) == f"dbt run --select visits --vars '{{execution_date: {shown}}}'"
-    assert ditto.run_command("visits", moment, " --full-refresh").startswith("dbt run --select visits --full-refresh --vars")
+    assert "dbt run --select visits --full-refresh --vars" in ditto.run_command("visits", moment, " --full-refresh")
     assert ditto.parse_execution_time(yaml.safe_load(f"{{d: {shown}}}")["d"]) == moment
 
 

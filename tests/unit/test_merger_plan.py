@@ -100,6 +100,14 @@ def test_new_columns_are_added_before_the_merge(ditto: Ditto) -> None:
     assert "`colour` = source.`colour`" in step(made, "merge")["sql"]
 
 
+def test_a_table_of_nothing_but_keys_is_checked_before_it_is_inserted_into(ditto: Ditto) -> None:
+    keys = columns(id="int", day="date")
+    made = plan(ditto, facts(keys), unique_key=["id", "day"])
+    assert names(made) == ["create_table", "check_keys", "merge", "outcome"]
+    assert step(made, "check_keys")["diagnosis"] == step(made, "merge")["diagnosis"]
+    assert "check_keys" not in names(plan(ditto, facts(ROWS)))
+
+
 # --- the view that hides deleted rows -------------------------------------------------------------------------------
 
 

@@ -34,19 +34,20 @@ def test_the_whole_statement(ditto: Ditto) -> None:
     assert merge(ditto, "id", "name") == sql(f"""
         merge into `demo`.`devices` as target
         using (
-            select
-                `id`, `name`,
-                '{TAG}' as `_ditto_run`,
-                case
+            select `id`, `name`, '{TAG}' as `_ditto_run`
+            from (
+                select `id`, `name`, case
                     when count(*) over (partition by `id`) > 1 then raise_error('ditto: several rows with one key')
                     when coalesce(cast(`id` as string)) is null then raise_error('ditto: a row without a key')
                 end as `_ditto_guard`
-            from (
-                {INCREMENT}
+                from (
+                    {INCREMENT}
+                )
+                where true
             )
-            where true
+            where `_ditto_guard` is null
         ) as source
-        on source.`_ditto_run` = '{TAG}' and target.`id` <=> source.`id` and source.`_ditto_guard` is null
+        on source.`_ditto_run` = '{TAG}' and target.`id` <=> source.`id`
         when matched then update set `name` = source.`name`
         when not matched then insert (`id`, `name`) values (source.`id`, source.`name`)
     """)
@@ -69,7 +70,7 @@ def test_null_keys_can_be_allowed(ditto: Ditto) -> None:
 
 def test_without_anything_to_guard_there_is_no_guard(ditto: Ditto) -> None:
     text = merge(ditto, "id", "name", on_null_key="allow", on_duplicate_key="latest", order_by="name")
-    assert "_ditto_guard" not in text
+    assert "null as `_ditto_guard`" in text
     assert "raise_error" not in text
 
 
@@ -197,14 +198,14 @@ def test_rows_that_the_increment_lacks(ditto: Ditto, rule: object, clause: str) 
 def test_the_range_of_the_keys_narrows_the_target_and_is_guarded(ditto: Ditto) -> None:
     text = merge(ditto, "day", "name", unique_key="day", key_range=[DAYS])
     bounds = "between cast('2024-10-01' as date) and cast('2024-10-07' as date)"
-    assert f"and (target.`day` {bounds}) and" in on(text)
+    assert on(text).endswith(f"and (target.`day` {bounds})")
     assert f"when not (`day` {bounds}) then raise_error('ditto: the increment changed while it was read" in text
 
 
 def test_a_range_with_null_keys_keeps_them(ditto: Ditto) -> None:
     text = merge(ditto, "day", "name", unique_key="day", key_range=[DAYS | {"nulls": True}])
     bounds = "between cast('2024-10-01' as date) and cast('2024-10-07' as date)"
-    assert f"and (target.`day` {bounds} or target.`day` is null) and" in on(text)
+    assert on(text).endswith(f"and (target.`day` {bounds} or target.`day` is null)")
 
 
 def test_timestamps_are_compared_as_moments_not_as_local_text(ditto: Ditto) -> None:
@@ -238,4 +239,4 @@ def test_the_end_of_the_select_does_not_swallow_what_follows(ditto: Ditto, text:
     increment = ditto.increment_sql(text)
     assert not increment.endswith(";")
     source = ditto.merger_source_sql(settings(ditto), given("id"), increment, TAG)
-    assert f"{increment}\n)" in source
+    assert re.search(re.escape(increment) + r"\n *\)", source)

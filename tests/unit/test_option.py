@@ -92,21 +92,25 @@ def settings(ditto: Ditto, node: dict[str, Any], **arguments: Any) -> dict[str, 
 
 def test_what_every_pattern_knows(ditto: Ditto) -> None:
     found = settings(ditto, full_node(partition_by="day", meta={"on_schema_change": "fail"}), dry=True)
-    assert found | {
-        "pattern": "merger",
-        "subject": "merger model visits",
-        "model": "visits",
-        "relation": "demo.visits_a",
-        "table": "`Demo`.`Visits_A`",
-        "execution_time": "2024-10-07 00:00:00",
-        "file_format": "delta",
-        "partition_by": ["day"],
-        "cluster_by": [],
-        "on_schema_change": "fail",
-        "full_refresh": False,
-        "dry": True,
-        "leased": False,
-    } == found
+    assert (
+        found
+        | {
+            "pattern": "merger",
+            "subject": "merger model visits",
+            "model": "visits",
+            "relation": "demo.visits_a",
+            "table": "`Demo`.`Visits_A`",
+            "execution_time": "2024-10-07 00:00:00",
+            "file_format": "delta",
+            "partition_by": ["day"],
+            "cluster_by": [],
+            "on_schema_change": "fail",
+            "full_refresh": False,
+            "dry": True,
+            "leased": False,
+        }
+        == found
+    )
 
 
 @pytest.mark.parametrize("name", ["cluster_by", "liquid_clustered_by"])

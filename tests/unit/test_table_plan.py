@@ -67,7 +67,12 @@ def facts(exists: bool = True, **changes: Any) -> dict[str, Any]:
         ("late", {}, facts(newest="2024-10-07 00:00:00.5"), "2024-10-07 00:00:00.5"),
         ("takeover", {}, facts(unfinished=[unfinished()]), "invocation lost did not finish"),
         ("takeover", {}, facts(unfinished=[unfinished()], own=True), "invocation lost did not finish"),
-        ("full_refresh", {}, facts(unfinished=[unfinished(mode="full_refresh")]), "full refresh of lost did not finish"),
+        (
+            "full_refresh",
+            {},
+            facts(unfinished=[unfinished(mode="full_refresh")]),
+            "full refresh of lost did not finish",
+        ),
         ("full_refresh", {"full_refresh": True}, facts(), "--full-refresh"),
         ("full_refresh", {"full_refresh": True}, facts(unfinished=[unfinished()]), "--full-refresh"),
         ("full_refresh", {"full_refresh": True}, facts(exists=False, last=None), "--full-refresh"),
@@ -132,7 +137,10 @@ def test_a_contract_gives_types_constraints_and_comments(ditto: Ditto) -> None:
         "tblproperties": {"p": 2, "team": "web"},
     }
     columns = {
-        "ID": {"description": "The key", "constraints": [{"type": "not_null"}, {"type": "check", "expression": "id > 0"}]},
+        "ID": {
+            "description": "The key",
+            "constraints": [{"type": "not_null"}, {"type": "check", "expression": "id > 0"}],
+        },
         "name": {"description": ""},
     }
     described = node(
@@ -171,7 +179,10 @@ def test_columns_that_cannot_be_are_refused(
 
 
 def test_a_select_that_differs_from_the_contract_is_refused(ditto: Ditto) -> None:
-    contract = [{"name": "id", "type": "bigint", "declared": "bigint"}, {"name": "day", "type": "date", "declared": "date"}]
+    contract = [
+        {"name": "id", "type": "bigint", "declared": "bigint"},
+        {"name": "day", "type": "date", "declared": "date"},
+    ]
     with pytest.raises(CompilationError) as caught:
         ditto.table_spec(node(), settings(), INCREMENT, contract)
     found = "not in the contract: name; not in the SELECT: day; other types: id (bigint -> int)"
@@ -223,7 +234,9 @@ def test_a_full_refresh_drops_what_cannot_be_replaced(ditto: Ditto, there: dict[
     ("there", "found"),
     [({"type": "view", "provider": ""}, "a view under the name"), ({"provider": "parquet"}, "a parquet table under")],
 )
-def test_something_else_under_the_name_is_never_replaced_unasked(ditto: Ditto, there: dict[str, Any], found: str) -> None:
+def test_something_else_under_the_name_is_never_replaced_unasked(
+    ditto: Ditto, there: dict[str, Any], found: str
+) -> None:
     with pytest.raises(CompilationError) as caught:
         steps(ditto, target(**there))
     assert found in str(caught.value)
@@ -251,7 +264,14 @@ def test_what_differs_is_altered_once(ditto: Ditto) -> None:
 
 @pytest.mark.parametrize(
     ("properties", "same"),
-    [("[a=1]", True), ("[a=1,z=2]", True), ("[0=0,a=1]", True), ("[a=10]", False), ("[aa=1]", False), ("[x.a=1,b=2]", False)],
+    [
+        ("[a=1]", True),
+        ("[a=1,z=2]", True),
+        ("[0=0,a=1]", True),
+        ("[a=10]", False),
+        ("[aa=1]", False),
+        ("[x.a=1,b=2]", False),
+    ],
 )
 def test_only_the_whole_property_counts_as_the_same(ditto: Ditto, properties: str, same: bool) -> None:
     made = steps(ditto, target(properties=properties), upkeep={"a": 1})
@@ -261,15 +281,9 @@ def test_only_the_whole_property_counts_as_the_same(ditto: Ditto, properties: st
 def test_a_plan_knows_what_it_stands_on(ditto: Ditto) -> None:
     world = {"target": target(exists=False), "ledger": ledger(), "head": 4}
     plan = ditto.new_plan(settings(), world, {"mode": "full_refresh", "reason": "asked"}, ["step"])
-    assert {key: plan[key] for key in ("mode", "reason", "steps", "missing", "made_anew", "base_version", "versioned")} == {
-        "mode": "full_refresh",
-        "reason": "asked",
-        "steps": ["step"],
-        "missing": True,
-        "made_anew": True,
-        "base_version": 4,
-        "versioned": True,
-    }
+    expected = {"mode": "full_refresh", "reason": "asked", "steps": ["step"], "missing": True}
+    expected |= {"made_anew": True, "base_version": 4, "versioned": True}
+    assert {key: plan[key] for key in expected} == expected
 
 
 # --- what the engine describes --------------------------------------------------------------------------------------

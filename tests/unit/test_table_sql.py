@@ -17,7 +17,8 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_plain_table(ditto: Ditto) -> None:
-    assert sql(ditto.create_table_sql(TABLE, spec())) == "create table if not exists `demo`.`visits` (`id` int) using delta"
+    made = sql(ditto.create_table_sql(TABLE, spec()))
+    assert made == "create table if not exists `demo`.`visits` (`id` int) using delta"
 
 
 def test_a_table_with_everything(ditto: Ditto) -> None:
@@ -43,7 +44,9 @@ def test_a_table_with_everything(ditto: Ditto) -> None:
         partitioned by (`day`)
         location '/data/it\'s here/visits'
         comment 'The owner\'s table; see \'x\''
-        tblproperties ('delta.appendOnly' = 'true', 'delta.enableDeletionVectors' = 'false', 'n' = '7', 'quote\'d' = 'it\'s')
+        tblproperties (
+            'delta.appendOnly' = 'true', 'delta.enableDeletionVectors' = 'false', 'n' = '7', 'quote\'d' = 'it\'s'
+        )
         """
     )
 
@@ -55,12 +58,13 @@ def test_a_clustered_table_is_replaced(ditto: Ditto) -> None:
 
 def test_alterations(ditto: Ditto) -> None:
     columns = [{"name": "a", "type": "int"}, {"name": "b", "type": "array<string>"}]
-    assert ditto.add_columns_sql(TABLE, columns) == "alter table `demo`.`visits` add columns (`a` int, `b` array<string>)"
-    assert ditto.drop_columns_sql(TABLE, columns) == "alter table `demo`.`visits` drop columns (`a`, `b`)"
+    alter = "alter table `demo`.`visits` "
+    assert ditto.add_columns_sql(TABLE, columns) == alter + "add columns (`a` int, `b` array<string>)"
+    assert ditto.drop_columns_sql(TABLE, columns) == alter + "drop columns (`a`, `b`)"
     assert ditto.set_properties_sql(TABLE, {"a": True, "b": "it's"}) == (
-        r"alter table `demo`.`visits` set tblproperties ('a' = 'true', 'b' = 'it\'s')"
+        alter + r"set tblproperties ('a' = 'true', 'b' = 'it\'s')"
     )
-    assert ditto.comment_column_sql(TABLE, "a", "it's") == r"alter table `demo`.`visits` alter column `a` comment 'it\'s'"
+    assert ditto.comment_column_sql(TABLE, "a", "it's") == alter + r"alter column `a` comment 'it\'s'"
     assert ditto.comment_table_sql(TABLE, "it's") == r"comment on table `demo`.`visits` is 'it\'s'"
 
 
@@ -108,7 +112,9 @@ def test_a_table_that_others_create_too_is_tried_again_and_at_last_without_a_net
     ("table", "column_names", "expected"),
     [(True, ["ditto_verdict"], "refused"), (True, ["num_affected_rows"], None), (False, [], None)],
 )
-def test_the_verdict_of_a_guarded_write(ditto: Ditto, table: bool, column_names: list[str], expected: str | None) -> None:
+def test_the_verdict_of_a_guarded_write(
+    ditto: Ditto, table: bool, column_names: list[str], expected: str | None
+) -> None:
     class Table:
         rows = ({"ditto_verdict": "refused"},)
 

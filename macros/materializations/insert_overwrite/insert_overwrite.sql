@@ -16,14 +16,16 @@
 {% endmaterialization %}
 
 
-{# Besides the common facts: the partitions that the increment has rows for. #}
+{# Besides the common facts: the partitions that the increment has rows for, and those of the table that a predicate selects. #}
 {% macro insert_overwrite_facts(node, settings, sql) %}
     {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
     {% set facts = ditto.gather_facts(node, settings, sql) %}
     {% set partitions = [] %}
     {% if settings.overwrite == 'partitions' and not settings.dry %}
         {% set limit = settings.max_partitions + 1 %}
-        {% for row in ditto.fetch(ditto.present_partitions_sql(settings, facts.increment, sql, limit)) %}
+        {% set selected = settings.table if settings.predicate and not settings.full_refresh
+            and facts.target.type == 'table' and facts.target.provider == settings.file_format else none %}
+        {% for row in ditto.fetch(ditto.present_partitions_sql(settings, facts.increment, sql, limit, selected)) %}
             {% set partition = [] %}
             {% for column in fromjson(row['partition']) %}
                 {% do partition.append(dict({'value': none}, **column)) %}

@@ -5,7 +5,7 @@
     {% do settings.update({
         'overwrite': ditto.choice(node, 'mode', modes, modes[0]),
         'predicate': ditto._given_predicate(node, settings),
-        'max_partitions': ditto.option(node, 'max_partitions', 1000) | int
+        'max_partitions': ditto.option(node, 'max_partitions', 1000)
     }) %}
     {# One Delta commit needs no intent; anything else does. #}
     {% do settings.update({'leased': not delta or settings.overwrite == 'delete_insert'}) %}
@@ -19,6 +19,8 @@
     {% set given = ditto.option(node, 'predicate') %}
     {% if given is none %}
         {{ return(none) }}
+    {% elif given is not string or not given.strip() %}
+        {% do ditto.error(settings.subject, 'predicate: ' ~ given, 'a SQL condition', ditto._predicate_hint()) %}
     {% endif %}
     {{ return(given | replace('{execution_date}', settings.execution_time[:10]) | replace('{execution_time}', settings.execution_time)) }}
 {% endmacro %}
@@ -34,9 +36,27 @@
     {% elif settings.overwrite in ('predicate', 'delete_insert') and not settings.predicate and not settings.partition_by %}
         {% do ditto.error(settings.subject, 'mode: ' ~ settings.overwrite ~ ' without predicate or partition_by',
             'to know which rows a run replaces', ditto._predicate_hint()) %}
-    {% elif settings.file_format != 'delta' and settings.predicate %}
-        {% do ditto.error(settings.subject, 'a predicate with file_format: ' ~ settings.file_format,
-            'whole partitions, since files without Delta cannot be replaced by rows', "remove the predicate, or use file_format='delta'") %}
+    {% elif settings.max_partitions is not integer or settings.max_partitions < 1 %}
+        {% do ditto.error(settings.subject, 'max_partitions: ' ~ settings.max_partitions, 'a number from 1',
+            'change the config of the model, for example max_partitions=1000') %}
+    {% elif settings.predicate %}
+        {% do ditto._check_predicate(settings) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# Spark hands the condition of a REPLACE WHERE to Delta as a source filter. It refuses a comparison that it cannot translate;
+   but of an OR it silently leaves out the part that it cannot translate, and old rows would stay. #}
+{% macro _check_predicate(settings) %}
+    {% set bare = modules.re.sub("'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`", '?', settings.predicate) %}
+    {% if '{execution' in settings.predicate %}
+        {% do ditto.error(settings.subject, 'predicate: ' ~ settings.predicate, '{execution_date} or {execution_time} in braces',
+            ditto._predicate_hint()) %}
+    {% elif settings.overwrite == 'predicate'
+        and modules.re.search('(?i)\\b(or|case|any|some)\\b|\\biff?\\s*[(]|(\\bnot|!)\\s*[(]', bare) %}
+        {% do ditto.error(settings.subject, 'predicate: ' ~ settings.predicate,
+            'comparisons joined by AND: a REPLACE WHERE with OR, NOT (...), CASE or IF may leave old rows without a word',
+            "write it with IN or BETWEEN, or use mode='delete_insert', which takes any condition") %}
     {% endif %}
 {% endmacro %}
 

@@ -14,7 +14,8 @@
         {{ return([{'name': names[0], 'type': first, 'value': day}]) }}
     {% elif names | length == 1 and first in ('timestamp', 'timestamp_ntz') %}
         {{ return([{'name': names[0], 'type': first, 'value': settings.execution_time}]) }}
-    {% elif first == 'date' and second in ('tinyint', 'smallint', 'int', 'bigint') and clock[2:] == ':00:00' %}
+    {% elif first == 'date' and second in ('tinyint', 'smallint', 'int', 'bigint') and clock[2:] == ':00:00'
+        and modules.re.search('hour|(^|_)(hr|hh?)$', names[1] | lower) %}
         {{ return([
             {'name': names[0], 'type': first, 'value': day},
             {'name': names[1], 'type': second, 'value': clock[:2] | int}
@@ -46,16 +47,20 @@
 {% macro partition_predicate(partition) %}
     {% set terms = [] %}
     {% for column in partition %}
-        {% do terms.append(ditto.quote(column.name) ~ ' <=> ' ~ ditto.typed_literal(column.value, column.type)) %}
+        {% set name = ditto.quote(column.name) %}
+        {# As a partition an empty string is null, in Delta and in files. #}
+        {% do terms.append('(' ~ name ~ ' is null or ' ~ name ~ " = '')" if column.value is none and 'string' in column.type
+            else name ~ ' <=> ' ~ ditto.typed_literal(column.value, column.type)) %}
     {% endfor %}
     {{ return('(' ~ terms | join(' and ') ~ ')') }}
 {% endmacro %}
 
 
-{# The partitions that the increment has rows for, and the run's own one: without it an empty increment would leave old rows. #}
+{# The partitions that the increment has rows for, and the run's own: without them an empty increment would leave old rows.
+   With a predicate its own are those of the table that it selects, and among the facts. #}
 {% macro partitions_to_replace(settings, facts) %}
     {% set partitions = [] %}
-    {% set own = ditto.own_partition(settings, facts.increment) %}
+    {% set own = ditto.own_partition(settings, facts.increment) if not settings.predicate else [] %}
     {% if own %}
         {% do partitions.append(own) %}
     {% endif %}
@@ -63,4 +68,28 @@
         {% do partitions.append(found) %}
     {% endfor %}
     {{ return(partitions) }}
+{% endmacro %}
+
+
+{# Every row, whatever the session says: with partitionOverwriteMode=dynamic an INSERT OVERWRITE, and even REPLACE WHERE TRUE,
+   keeps the partitions that the increment does not have. Two ranges that overlap are every value, and Spark neither folds
+   them to TRUE nor fails to hand them to Delta, as it does with casts and functions. `columns`: those of the table. #}
+{% macro every_row(settings, columns, partition_by) %}
+    {% if not partition_by %}
+        {{ return('true') }}
+    {% endif %}
+    {% set days, numbers = ['1970-01-01', '1980-01-01'], ['0', '1'] %}
+    {% set ranges = {'string': ['', 'a'], 'date': days, 'timestamp': days, 'timestamp_ntz': days, 'tinyint': numbers, 'smallint': numbers,
+        'int': numbers, 'bigint': numbers, 'float': numbers, 'double': numbers, 'decimal': numbers} %}
+    {% set partitions, others = [], [] %}
+    {% for column in columns if column.type.split('(')[0] in ranges %}
+        {% do (partitions if column.name | lower in ditto.lower_names(partition_by) else others).append(column) %}
+    {% endfor %}
+    {% for column in partitions + others %}
+        {% set name, range = ditto.quote(column.name), ranges[column.type.split('(')[0]] %}
+        {{ return('(' ~ name ~ ' is null or ' ~ name ~ ' > ' ~ ditto.typed_literal(range[0], column.type)
+            ~ ' or ' ~ name ~ ' < ' ~ ditto.typed_literal(range[1], column.type) ~ ')') }}
+    {% endfor %}
+    {% do ditto.error(settings.subject, 'mode: table, and partitions without a column that has an order',
+        'a column that is a number, a string, a date or a timestamp', 'add one, or remove partition_by from the config of the model') %}
 {% endmacro %}

@@ -11,14 +11,6 @@ from (
 {%- endmacro %}
 
 
-{# Every row, whatever the session says: with partitionOverwriteMode=dynamic an INSERT OVERWRITE, and even REPLACE WHERE TRUE,
-   keeps the partitions that the increment does not have. A condition that Spark cannot fold to TRUE replaces them all. #}
-{% macro every_row(columns) %}
-    {% set column = ditto.quote(columns[0].name) %}
-    {{ return('(' ~ column ~ " is null or cast(" ~ column ~ " as string) >= '')") }}
-{% endmacro %}
-
-
 {% macro static_overwrite_sql(settings, columns, sql) %}
 insert overwrite {{ settings.table }} with ('partitionOverwriteMode' = 'static')
 select {{ ditto.select_columns(columns) }}
@@ -43,15 +35,26 @@ where {{ ditto.partition_predicate(partition) }}
 {%- endmacro %}
 
 
-{% macro present_partitions_sql(settings, columns, sql, limit) %}
+{# With a predicate also the partitions of the table that it selects; it sees only the partition columns. #}
+{% macro present_partitions_sql(settings, columns, sql, limit, table=none) %}
 select distinct to_json(array(
 {%- for name in settings.partition_by %}
-    struct({{ ditto.literal(name) }} as `name`, {{ ditto.literal(ditto.type_of(columns, name)) }} as `type`, cast({{ ditto.quote(name) }} as string) as `value`)
+    struct({{ ditto.literal(name) }} as `name`, {{ ditto.literal(ditto.type_of(columns, name)) }} as `type`,
+        nullif(cast({{ ditto.quote(name) }} as string), '') as `value`)
     {{- ',' if not loop.last }}
 {%- endfor %}
 )) as `partition`
 from (
+    select {{ ditto.quote_all(settings.partition_by) }}
+    from (
 {{ sql }}
+    )
+{%- if table %}
+    union all
+    select *
+    from (select distinct {{ ditto.quote_all(settings.partition_by) }} from {{ table }})
+    where ({{ settings.predicate }})
+{%- endif %}
 )
 limit {{ limit }}
 {%- endmacro %}

@@ -12,20 +12,24 @@
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, steps if not facts.target.exists else [])) }}
     {% endif %}
-    {% set merge = {
-        'kind': 'write', 'name': 'merge',
-        'sql': ditto.merger_merge_sql(settings, made.columns, sql, ditto.tag(dict(settings, mode=mode.mode)),
-            [] if anew else facts.key_range, fence),
-        'diagnosis': {
-            'sql': ditto.merger_bad_keys_sql(settings, sql),
-            'found': 'rows in the increment that share a key or have none; the first of them',
-            'expected': 'one row for each key of ' ~ settings.unique_key | join(', ') ~ '; nothing was written',
-            'fix': "correct the SELECT; or keep the newest row: on_duplicate_key='latest', order_by='updated_at';"
-                ~ " or let null be a key: on_null_key='allow'"
-        }
+    {% set diagnosis = {
+        'sql': ditto.merger_bad_keys_sql(settings, sql),
+        'found': 'rows in the increment that share a key or have none; the first of them',
+        'expected': 'one row for each key of ' ~ settings.unique_key | join(', ') ~ '; nothing was written',
+        'fix': "correct the SELECT; or keep the newest row: on_duplicate_key='latest', order_by='updated_at';"
+            ~ " or let null be a key: on_null_key='allow'"
     } %}
+    {% set write = [{
+        'kind': 'write', 'name': 'merge', 'diagnosis': diagnosis,
+        'sql': ditto.merger_merge_sql(settings, made.columns, sql, ditto.tag(dict(settings, mode=mode.mode)),
+            [] if anew else facts.key_range, fence)
+    }, {'kind': 'outcome', 'name': 'outcome'}] %}
+    {% if not settings.soft_delete and not ditto._merger_updated(settings, made.columns) %}
+        {# Into a table of nothing but keys Delta only inserts, and there an error of the guard is one of a failed write. #}
+        {% set write = [{'kind': 'check', 'name': 'check_keys', 'diagnosis': diagnosis}] + write %}
+    {% endif %}
     {% set intent = [{'kind': 'intent', 'name': 'intent'}] if anew or mode.mode == 'takeover' else [] %}
-    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + [merge, {'kind': 'outcome', 'name': 'outcome'}])) }}
+    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + write)) }}
 {% endmacro %}
 
 

@@ -1,29 +1,30 @@
 {# Pure builders of what a MERGE reads: the increment with its guards, and the range of its keys. #}
 
-{# The increment, one row for each key, with the run's identity and a guard that raises before a wrong row is written. #}
+{# The increment, one row for each key, with the run's identity. The guard raises before a wrong row is written: as a
+   filter of the source itself, since a condition of the join is not evaluated for a row that no row can match. #}
 {% macro merger_source_sql(settings, columns, sql, tag, key_range=[], fence=none) %}
+{% set names = ditto.quote_all(columns | selectattr('given') | map(attribute='name')) %}
 {% set guard = ditto._merger_guard(settings, key_range) %}
 {% set latest = settings.on_duplicate_key == 'latest' %}
-select
-    {{ ditto.quote_all(columns | selectattr('given') | map(attribute='name')) }},
-    {{ ditto.literal(tag) }} as `_ditto_run`
-    {%- if guard %},
-    case {{ guard }} end as `_ditto_guard`
-    {%- endif %}
+select {{ names }}, {{ ditto.literal(tag) }} as `_ditto_run`
 from (
-{%- if latest %}
-    select *, row_number() over (
-        partition by {{ ditto.quote_all(settings.unique_key) }}
-        order by {{ ditto._merger_latest_first(settings) }}
-    ) as `_ditto_rank`
+    select {{ names }}, {{ 'case ' ~ guard ~ ' end' if guard else 'null' }} as `_ditto_guard`
     from (
+{%- if latest %}
+        select *, row_number() over (
+            partition by {{ ditto.quote_all(settings.unique_key) }}
+            order by {{ ditto._merger_latest_first(settings) }}
+        ) as `_ditto_rank`
+        from (
 {%- endif %}
 {{ sql }}
 {%- if latest %}
-    )
+        )
 {%- endif %}
+    )
+    where {{ '`_ditto_rank` = 1' if latest else 'true' }}{{ ' and ' ~ fence if fence }}
 )
-where {{ '`_ditto_rank` = 1' if latest else 'true' }}{{ ' and ' ~ fence if fence }}
+where `_ditto_guard` is null
 {%- endmacro %}
 
 

@@ -32,9 +32,6 @@ then insert ({{ ditto.quote_all(columns | map(attribute='name')) }}) values ({{ 
     {% for range in key_range %}
         {% do terms.append('(' ~ ditto._within(range, 'target.') ~ ')') %}
     {% endfor %}
-    {% if ditto._merger_guard(settings, key_range) %}
-        {% do terms.append('source.`_ditto_guard` is null') %}
-    {% endif %}
     {{ return(terms | join(' and ')) }}
 {% endmacro %}
 

@@ -25,7 +25,11 @@ def test_normal_runs_and_the_flaw_of_a_replay(project: Project) -> None:
     project.source("changes", "ingested string, letter string, value string, is_deleted boolean", rows)
     project.model(
         "letters",
-        "select letter, value, is_deleted from {{ target.schema }}.changes where ingested = '{{ ditto.execution_time() }}'",
+        """
+        select letter, value, is_deleted
+        from {{ target.schema }}.changes
+        where ingested = '{{ ditto.execution_time() }}'
+        """,
         materialized="merger",
         unique_key="letter",
         soft_delete="is_deleted",

@@ -1,0 +1,278 @@
+"""The text of what is written to the ledger and read from it, and how its answers become facts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from macro_harness import Ditto, relation, sql
+
+LEDGER = "`demo`.`ditto_ledger`"
+
+
+def event(ditto: Ditto, **fields: Any) -> dict[str, Any]:
+    identity = {
+        "relation": "demo.visits",
+        "pattern": "merger",
+        "execution_time": "2024-10-07 00:00:00",
+        "mode": "normal",
+        "invocation_id": "me",
+    }
+    return ditto.event(identity, "committed", 1, 5, {"version": 4, "base_version": 3, "token": None} | fields)
+
+
+def test_where_the_ledger_is(ditto: Ditto) -> None:
+    assert ditto.ledger_table() == "`demo`.`ditto_ledger`"
+    elsewhere = ditto.with_context(var={"ditto_schema": "audit"})
+    assert elsewhere.ledger_table("ditto_state") == "`audit`.`ditto_state`"
+
+
+def test_the_ledger_is_made_append_only(ditto: Ditto) -> None:
+    made = sql(ditto.ledger_create_sql(LEDGER))
+    assert "'delta.appendOnly' = 'true'" in made
+    assert all(f"`{column['name']}` {column['type']}" in made for column in ditto.ledger_columns())
+
+
+def test_the_hash_covers_every_column_but_itself(ditto: Ditto) -> None:
+    digest = ditto.ledger_digest()
+    names = [column["name"] for column in ditto.ledger_columns()]
+    assert names[-2:] == ["prev_hash", "hash"]
+    assert [name for name in names if f"`{name}`" in digest] == names[:-1]
+    assert "unix_micros(`at`)" in digest
+
+
+def test_two_events_are_chained_in_one_statement(ditto: Ditto) -> None:
+    text = sql(ditto.ledger_append_sql(LEDGER, [event(ditto), event(ditto, version=5)], "the last hash"))
+    first, second = text.split("event_2 as (")
+    assert text.startswith("insert into `demo`.`ditto_ledger` select * from (with event_1 as (")
+    assert "cast('the last hash' as string) as `prev_hash`" in first
+    assert "`hash` as `prev_hash` from event_1" in second
+    assert text.endswith("select * from event_1 union all select * from event_2)")
+    assert "where" not in text
+
+
+def test_the_first_event_of_a_relation_has_no_event_before_it(ditto: Ditto) -> None:
+    assert "cast(null as string) as `prev_hash`" in ditto.ledger_append_sql(LEDGER, [event(ditto)])
+
+
+def test_a_lease_is_a_transaction_of_its_own_and_a_fence_a_condition(ditto: Ditto) -> None:
+    lease = {"app": "ditto:lease:demo.it's", "version": 3}
+    text = sql(ditto.ledger_append_sql(LEDGER, [event(ditto)], lease=lease))
+    assert r"with ('txnAppId' = 'ditto:lease:demo.it\'s', 'txnVersion' = '3') select" in text
+    fenced = sql(ditto.ledger_append_sql(LEDGER, [event(ditto)], fence={"relation": "demo.visits", "token": 3}))
+    assert fenced.endswith("where " + ditto.fence_condition(LEDGER, "demo.visits", 3))
+
+
+def test_values_of_an_event_are_escaped_and_typed(ditto: Ditto) -> None:
+    text = ditto.ledger_append_sql(LEDGER, [event(ditto, unit="it's", details='{"a": "\\\\"}')])
+    assert r"cast('it\'s' as string) as `unit`" in text
+    assert "cast('2024-10-07 00:00:00' as timestamp_ntz) as `execution_time`" in text
+    assert "cast('4' as bigint) as `version`" in text
+    assert "cast(null as bigint) as `rows_inserted`" in text
+    assert "current_timestamp() as `at`" in text
+
+
+def facts(ditto: Ditto, *rows: dict[str, Any]) -> dict[str, Any]:
+    answers = [{"facts": json.dumps(row)} for row in rows]
+    return ditto.with_context(macros={"fetch": lambda statement: answers}).ledger_facts(
+        "demo.visits", "2024-10-07 00:00:00", ["demo.raw"]
+    )
+
+
+def test_a_relation_that_the_ledger_does_not_know(ditto: Ditto) -> None:
+    found = facts(ditto)
+    assert (found["generation"], found["seq"], found["token"], found["hash"]) == (0, 0, 0, None)
+    assert (found["last"], found["own"], found["previous"]) == (None, False, None)
+    assert (found["unfinished"], found["inputs"]) == ([], [])
+
+
+def test_what_the_ledger_leaves_out_is_none_and_not_undefined(ditto: Ditto) -> None:
+    """JSON without nulls: a table without versions, an intent before there was a table."""
+    open_intent = {"execution_time": "2024-10-07 00:00:00", "mode": "first", "token": 1, "invocation_id": "x"}
+    last = {"execution_time": "2024-10-06 00:00:00", "event_id": "e", "invocation_id": "x"}
+    own = {"relation": "demo.visits", "generation": 1, "seq": 2, "hash": "h", "own": False, "unfinished": [open_intent]}
+    found = facts(
+        ditto, own | {"last": last}, {"relation": "demo.raw", "generation": 1, "seq": 1, "hash": "h", "last": last}
+    )
+    assert found["last"] == last | {"version": None, "base_version": None}
+    assert found["unfinished"] == [open_intent | {"base_version": None}]
+    assert found["token"] == 0
+    assert found["inputs"] == [
+        {"relation": "demo.raw", "execution_time": "2024-10-06 00:00:00", "version": None, "event_id": "e"}
+    ]
+
+
+def test_only_upstream_models_of_ditto_are_inputs(ditto: Ditto) -> None:
+    def node(name: str, materialized: str) -> dict[str, Any]:
+        return {"schema": "Demo", "alias": name, "config": {"materialized": materialized}}
+
+    nodes = {"model.a": node("A", "merger"), "model.b": node("b", "view"), "model.c": node("c", "insert_overwrite")}
+    reader = {"depends_on": {"nodes": ["model.a", "model.b", "seed.s", "model.c"]}}
+    assert ditto.with_context(graph={"nodes": nodes}).upstream_relations(reader) == ["demo.a", "demo.c"]
+
+
+# --- the lease ------------------------------------------------------------------------------------------------------
+
+
+def require(ditto: Ditto, holder: dict[str, Any] | None, token: int = 3) -> dict[str, Any]:
+    rows = [{"holder": json.dumps(holder)}] if holder else []
+    plan = {
+        "relation": "demo.visits",
+        "subject": "merger model visits",
+        "model": "visits",
+        "execution_time": "2024-10-07 00:00:00",
+        "invocation_id": "me",
+    }
+    context = ditto.with_context(macros={"fetch": lambda statement: rows})
+    return context.require_lease(plan, token, "claimed the model first")
+
+
+HOLDER = {
+    "token": 3,
+    "invocation_id": "me",
+    "execution_time": "2024-10-07 00:00:00",
+    "user": "ann",
+    "at": "noon",
+    "hash": "h",
+}
+
+
+def test_who_holds_the_newest_token_may_go_on(ditto: Ditto) -> None:
+    assert require(ditto, HOLDER)["hash"] == "h"
+
+
+@pytest.mark.parametrize("changes", [{"invocation_id": "other"}, {"token": 4}, {"token": 2}])
+def test_everybody_else_is_told_who_holds_it(ditto: Ditto, changes: dict[str, Any]) -> None:
+    with pytest.raises(CompilationError) as caught:
+        require(ditto, HOLDER | changes)
+    holder = (HOLDER | changes)["invocation_id"]
+    message = str(caught.value)
+    assert f"another run claimed the model first: invocation {holder} of ann" in message
+    assert "for execution 2024-10-07 00:00:00, started at noon" in message
+    assert "dbt run --select visits --vars '{execution_date: 2024-10-07}'" in str(caught.value)
+
+
+def test_nobody_holds_it(ditto: Ditto) -> None:
+    with pytest.raises(CompilationError, match="another run claimed the model first"):
+        require(ditto, None)
+
+
+# --- ditto_release and ditto_verify ---------------------------------------------------------------------------------
+
+
+def release(ditto: Ditto, unfinished: list[dict[str, Any]], holder: dict[str, Any]) -> tuple[Ditto, list[str]]:
+    sent: list[str] = []
+    node = {
+        "name": "visits",
+        "alias": "visits",
+        "schema": "demo",
+        "resource_type": "model",
+        "config": {"materialized": "merger"},
+    }
+    row = {"relation": "demo.visits", "generation": 2, "seq": 7, "token": 2, "hash": "h", "unfinished": unfinished}
+
+    def fetch(statement: str) -> list[dict[str, str]]:
+        return [{"holder": json.dumps(holder)}] if "as `holder`" in statement else [{"facts": json.dumps(row)}]
+
+    context = ditto.with_context(
+        graph={"nodes": {"model.app.visits": node}},
+        invocation_id="me",
+        macros={
+            "ledger_exists": lambda: True,
+            "fetch": fetch,
+            "send": lambda name, statement: sent.append(sql(statement)),
+        },
+    )
+    context.ditto_release("visits")
+    return context, sent
+
+
+INTENT = {
+    "execution_time": "2024-10-05 00:00:00",
+    "mode": "first",
+    "invocation_id": "lost",
+    "user": "ann",
+    "at": "noon",
+}
+
+
+def test_a_release_takes_the_lease(ditto: Ditto) -> None:
+    context, (statement,) = release(ditto, [INTENT], HOLDER)
+    assert statement.startswith("begin declare exit handler for sqlstate '2D521' begin end; insert into")
+    assert "with ('txnAppId' = 'ditto:lease:demo.visits', 'txnVersion' = '3')" in statement
+    assert "cast('released' as string) as `event`" in statement
+    assert "cast(null as bigint) as `base_version`" in statement
+    assert "released execution 2024-10-05 00:00:00 of visits (invocation lost of ann" in "\n".join(context.logs)
+
+
+def test_a_release_that_came_too_late_says_so(ditto: Ditto) -> None:
+    with pytest.raises(CompilationError, match="another run claimed the model first: invocation other"):
+        release(ditto, [INTENT], HOLDER | {"invocation_id": "other"})
+
+
+def test_there_is_nothing_to_release(ditto: Ditto) -> None:
+    context, sent = release(ditto, [], HOLDER)
+    assert sent == []
+    assert "visits has no unfinished execution" in "\n".join(context.logs)
+
+
+def test_releasing_an_unknown_model_names_the_known_ones(ditto: Ditto) -> None:
+    node = {"name": "visits", "resource_type": "model", "config": {"materialized": "merger"}}
+    view = {"name": "plain", "resource_type": "model", "config": {"materialized": "view"}}
+    context = ditto.with_context(graph={"nodes": {"a": node, "b": view}})
+    with pytest.raises(CompilationError) as caught:
+        context.ditto_release("plain")
+    assert "no ditto model of this name" in str(caught.value)
+    assert "one of visits" in str(caught.value)
+
+
+def test_verifying_needs_a_ledger(ditto: Ditto) -> None:
+    context = ditto.with_context(macros={"ledger_exists": lambda: False})
+    context.ditto_verify()
+    assert context.logs == ["ditto: there is no ledger yet, nothing to verify"]
+
+
+def test_verifying_names_the_events_that_do_not_fit(ditto: Ditto) -> None:
+    rows = [{"problem": "demo.visits event 3 (committed of execution 2024-10-07): its fields were changed"}]
+    context = ditto.with_context(macros={"ledger_exists": lambda: True, "fetch": lambda statement: rows})
+    with pytest.raises(CompilationError) as caught:
+        context.ditto_verify()
+    assert "demo.visits event 3 (committed of execution 2024-10-07): its fields were changed" in str(caught.value)
+    assert "describe history `demo`.`ditto_ledger`" in str(caught.value)
+
+
+# --- the ledger against the history ---------------------------------------------------------------------------------
+
+
+def tagged(version: int, run: str | None, operation: str = "MERGE") -> dict[str, Any]:
+    tag = {"execution_time": "2024-10-07 00:00:00", "invocation_id": run} if run else None
+    return {"version": version, "operation": operation, "tag": tag}
+
+
+def test_only_commits_of_the_table_as_it_is_are_compared(ditto: Ditto) -> None:
+    commits = [tagged(4, "b"), tagged(3, None, "CREATE OR REPLACE TABLE"), tagged(2, "a"), tagged(1, None, "WRITE")]
+    text = sql(ditto.ledger_differences_sql(LEDGER, "demo.it's", commits))
+    assert "('2024-10-07 00:00:00', 'b', 4)" in text
+    assert "'a'" not in text
+    assert "outcomes.`version` >= 1" in text
+    assert r"`relation` in ('demo.it\'s')" in text
+
+
+def test_a_table_without_history_has_nothing_to_compare(ditto: Ditto) -> None:
+    text = sql(ditto.ledger_differences_sql(LEDGER, "demo.visits", []))
+    assert "from values (null, null, null) as commits" in text
+
+
+@pytest.mark.parametrize("interval", ["minute", "year", "1 day; drop table x"])
+def test_gaps_are_looked_for_in_known_intervals_only(ditto: Ditto, interval: str) -> None:
+    with pytest.raises(CompilationError, match="hour, day, week or month"):
+        ditto.test_ditto_no_gaps(relation("visits"), interval)
+
+
+def test_uniqueness_needs_keys(ditto: Ditto) -> None:
+    with pytest.raises(CompilationError, match="no keys"):
+        ditto.test_ditto_unique(relation("visits"))
+    text = sql(ditto.test_ditto_unique(relation("visits"), keys=["a", "b`c"]))
+    assert "group by `a`, `b``c` having count(*) > 1" in text
