@@ -27,23 +27,31 @@ end if
 {%- endmacro %}
 
 
+{# Delta's own parser is not asked about the statements inside of a script: CLUSTER BY would silently make partitions, and
+   RESTORE is not known. So such a statement goes into a script as text. #}
+{% macro immediate_sql(sql) %}
+    {{ return('execute immediate ' ~ ditto.literal(sql)) }}
+{% endmacro %}
+
+
 {# `create table if not exists` fails when several sessions create at once: the log is there, its entry in the catalog
    not yet. So try for a while; the last try is the bare one, whose error is the engine's own. #}
 {% macro create_if_missing_sql(create_sql, tries=300) %}
+{% set create = ditto.immediate_sql(create_sql) %}
 begin
     declare attempt int default 0;
     declare created boolean default false;
     while not created and attempt < {{ tries }} do
         begin
             declare exit handler for sqlexception begin end;
-            {{ create_sql }}
+            {{ create }}
             ;
             set created = true;
         end;
         set attempt = attempt + 1;
     end while;
     if not created then
-        {{ create_sql }}
+        {{ create }}
         ;
     end if;
 end

@@ -25,6 +25,15 @@
 {% endmacro %}
 
 
+{# For tests: without a ledger there is nothing to be tested, which is not the same as passing. #}
+{% macro require_ledger(subject) %}
+    {% if execute and flags.WHICH in ('test', 'build', 'retry') and not ditto.ledger_exists() %}
+        {% do ditto.error(subject, 'no ledger ' ~ ditto.ledger_table(), 'at least one run of a ditto model',
+            "dbt run --vars '{execution_date: 2024-10-07}'") %}
+    {% endif %}
+{% endmacro %}
+
+
 {% macro ledger_create_views() %}
     {% do ditto.send('ledger_state',
         ditto.ledger_state_view_sql(ditto.ledger_table(), ditto.ledger_table('ditto_state'))) %}

@@ -78,7 +78,9 @@
 {# Versions and row counts of one run. Without a commit of its own (an empty MERGE makes none) it left the head as it was. #}
 {% macro _outcome_fields(commits, head) %}
     {% if not commits %}
-        {{ return({'version': head, 'base_version': head, 'rows_inserted': 0, 'rows_updated': 0, 'rows_deleted': 0}) }}
+        {# Files without Delta have no version, and nobody counts what is written. #}
+        {% set count = none if head is none else 0 %}
+        {{ return({'version': head, 'base_version': head, 'rows_inserted': count, 'rows_updated': count, 'rows_deleted': count}) }}
     {% endif %}
     {% set metrics = commits[0].metrics %}
     {{ return({

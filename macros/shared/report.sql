@@ -1,7 +1,7 @@
 {# dbt shows the message beside the model's name, and keeps the statements in target/run. #}
 {% macro report(plan, outcome) %}
     {% set message = ditto.outcome_message(plan, outcome) %}
-    {% call noop_statement('main', message, message, outcome.rows_inserted if outcome) %}
+    {% call noop_statement('main', message, message, outcome.rows_inserted if outcome else none) %}
         {%- for step in plan.steps if step.sql %}
 -- {{ step.name }}
 {{ step.sql }};
@@ -14,13 +14,15 @@
     {% if not outcome %}
         {{ return('DRY RUN, nothing written') }}
     {% endif %}
-    {% set counts = [] %}
+    {% set parts = [] %}
     {% for word in ('inserted', 'updated', 'deleted') %}
         {% set number = outcome.get('rows_' ~ word) %}
         {% if number is not none and (number | int > 0 or word == 'inserted') %}
-            {% do counts.append(number ~ ' ' ~ word) %}
+            {% do parts.append(number ~ ' ' ~ word) %}
         {% endif %}
     {% endfor %}
-    {{ return('OK ' ~ plan.mode ~ ': ' ~ counts | join(', ')
-        ~ (', version ' ~ outcome.version if outcome.version is not none else '')) }}
+    {% if outcome.version is not none %}
+        {% do parts.append('version ' ~ outcome.version) %}
+    {% endif %}
+    {{ return('OK ' ~ plan.mode ~ (': ' if parts else '') ~ parts | join(', ')) }}
 {% endmacro %}

@@ -43,9 +43,9 @@
 
 
 {# dbt calls a custom materialization for --empty and --sample like for a normal run. Their rows are not the increment,
-   so they may never be written, let alone enter the ledger. #}
+   so they may never be written, let alone enter the ledger. Only --empty is among the flags that Jinja sees. #}
 {% macro is_dry_run() %}
-    {{ return((flags.EMPTY or flags.SAMPLE) and true or false) }}
+    {{ return((flags.EMPTY or invocation_args_dict.get('sample')) and true or false) }}
 {% endmacro %}
 
 

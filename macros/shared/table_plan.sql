@@ -30,7 +30,7 @@
     {% endif %}
     {% set steps = [] %}
     {% for name, sql in statements %}
-        {% do steps.append({'kind': 'sql', 'name': name, 'sql': ditto.fenced_sql(sql, fence, script=true)}) %}
+        {% do steps.append({'kind': 'sql', 'name': name, 'sql': ditto.fenced_sql(ditto.immediate_sql(sql), fence, script=true)}) %}
     {% endfor %}
     {{ return(steps) }}
 {% endmacro %}

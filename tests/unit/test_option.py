@@ -136,10 +136,17 @@ def test_a_wrong_config_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("flags", "dry"), [({}, False), ({"EMPTY": True}, True), ({"SAMPLE": "3 days"}, True), ({"SAMPLE": None}, False)]
+    ("context", "dry"),
+    [
+        ({}, False),
+        ({"flags": {"EMPTY": True}}, True),
+        ({"flags": {"EMPTY": None}}, False),
+        ({"invocation_args_dict": {"sample": "a window"}}, True),
+        ({"invocation_args_dict": {"sample": None}}, False),
+    ],
 )
-def test_empty_and_sample_are_dry_runs(ditto: Ditto, flags: dict[str, Any], dry: bool) -> None:
-    assert ditto.with_context(flags=flags).is_dry_run() is dry
+def test_empty_and_sample_are_dry_runs(ditto: Ditto, context: dict[str, Any], dry: bool) -> None:
+    assert ditto.with_context(**context).is_dry_run() is dry
 
 
 @pytest.mark.parametrize("code", ["select 1", "select 1;", " \nselect 1 ;; \n"])

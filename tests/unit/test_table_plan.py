@@ -218,7 +218,7 @@ def test_a_missing_table_is_made_and_nobody_is_disturbed(ditto: Ditto) -> None:
 def test_a_full_refresh_of_a_delta_table_keeps_its_history_and_is_fenced(ditto: Ditto) -> None:
     made = steps(ditto, target(), fence="1 = 2", anew=True)
     assert [name for name, _ in made] == ["replace_table"]
-    assert made[0][1].startswith("begin if 1 = 2 then create or replace table `demo`.`visits`")
+    assert made[0][1].startswith("begin if 1 = 2 then execute immediate 'create or replace table `demo`.`visits`")
 
 
 @pytest.mark.parametrize(

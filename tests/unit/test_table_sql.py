@@ -103,9 +103,16 @@ def test_a_compare_and_set_that_lost_is_silent(ditto: Ditto) -> None:
 
 def test_a_table_that_others_create_too_is_tried_again_and_at_last_without_a_net(ditto: Ditto) -> None:
     script = sql(ditto.create_if_missing_sql("create table if not exists t (a int)", tries=7))
-    assert script.count("create table if not exists t (a int)") == 2
+    assert script.count("execute immediate 'create table if not exists t (a int)'") == 2
     assert "attempt < 7" in script
-    assert script.endswith("if not created then create table if not exists t (a int); end if; end")
+    assert script.endswith("if not created then execute immediate 'create table if not exists t (a int)'; end if; end")
+
+
+def test_a_statement_that_delta_has_to_parse_goes_into_a_script_as_text(ditto: Ditto) -> None:
+    statement = ditto.create_table_sql(TABLE, spec(cluster_by=["id"], comment="it's"))
+    text = ditto.immediate_sql(statement)
+    assert text == "execute immediate " + ditto.literal(statement)
+    assert r"comment 'it\'s'" in text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 {# What the ledger says about a model and what the table's own history says are the same. Rows are the differences. #}
 {% test ditto_ledger_matches_history(model) %}
+{% do ditto.require_ledger('test ditto_ledger_matches_history on ' ~ model) %}
 {% set relation = ditto.relation_key(model.schema, model.identifier) %}
 {% set commits = ditto.history_of_model(model.schema, model.identifier) if execute else [] %}
 {{ ditto.ledger_differences_sql(ditto.ledger_table(), relation, commits) }}

@@ -3,6 +3,7 @@
 {% if interval not in ('hour', 'day', 'week', 'month') %}
     {% do ditto.error('test ditto_no_gaps on ' ~ model, 'interval: ' ~ interval, 'hour, day, week or month', 'interval: day') %}
 {% endif %}
+{% do ditto.require_ledger('test ditto_no_gaps on ' ~ model) %}
 with executions as (
     select `execution_time`
     from {{ ditto.ledger_table('ditto_state') }}

@@ -30,7 +30,8 @@ BOTH_DAYS = [*FIRST_DAY, (3, "ada", 30), (4, "cyd", 40)]
 def shop(spark: SparkSession, tmp_path: Path) -> Project:
     """tests/consumer in a folder of its own; only the way to the package is another one from there."""
     path = tmp_path / "shop"
-    shutil.copytree(ROOT / "tests" / "consumer", path, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
+    made_by_dbt = shutil.ignore_patterns("dbt_packages", "package-lock.yml", "target", "logs")
+    shutil.copytree(ROOT / "tests" / "consumer", path, ignore=made_by_dbt)
     packages = (path / "packages.yml").read_text()
     assert "- local: ../..\n" in packages
     (path / "packages.yml").write_text(packages.replace("../..", str(ROOT)))

@@ -18,7 +18,9 @@ def moment(day: int, month: int = 10, year: int = 2024) -> datetime.datetime:
     return datetime.datetime(year, month, day)
 
 
-def test_state_lineage_and_tampering_with_a_ledger_in_another_schema(project: Project) -> None:
+def test_state_lineage_and_tampering_with_a_ledger_in_another_schema(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     audit = f"{project.schema}_audit"
     project.model("a", "select 1 as id, '{{ ditto.execution_date() }}' as day", materialized="merger", unique_key="id")
     project.model(
@@ -67,7 +69,7 @@ def test_state_lineage_and_tampering_with_a_ledger_in_another_schema(project: Pr
     assert read == [[(relation, day, version)] for version, day in enumerate(days, start=1)]
 
     refuses_what_is_no_date(project, dbt)
-    finds_tampering(project, dbt, f"{audit}.ditto_ledger", relation)
+    finds_tampering(project, dbt, f"{audit}.ditto_ledger", capsys)
 
 
 def refuses_what_is_no_date(project: Project, dbt: Any) -> None:
@@ -81,25 +83,24 @@ def refuses_what_is_no_date(project: Project, dbt: Any) -> None:
     assert (project.versions("a"), project.versions("b")) == versions
 
 
-def finds_tampering(project: Project, dbt: Any, ledger: str, relation: str) -> None:
+def finds_tampering(project: Project, dbt: Any, ledger: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(PySparkException, match="DELTA_CANNOT_MODIFY_APPEND_ONLY"):
         project.sql(f"update {ledger} set rows_inserted = 7")
-    verified = dbt("run-operation", "ditto_verify")
-    assert verified.ok, verified.text
+    capsys.readouterr()
+    assert dbt("run-operation", "ditto_verify").ok
+    assert "verified 6 events of 2 models, the chain is unbroken" in capsys.readouterr().out
 
     project.sql(f"alter table {ledger} set tblproperties ('delta.appendOnly' = 'false')")
-    version = project.sql(f"describe history {ledger} limit 1")[0][0]
-    changes = {
-        f"update {ledger} set rows_inserted = 7 where relation = '{relation}' and seq = 2": "its fields were changed",
-        f"delete from {ledger} where relation = '{relation}' and seq = 1": "the event before it is missing",
-    }
-    for change, problem in changes.items():
-        project.sql(change)
-        outcome = dbt("run-operation", "ditto_verify")
-        assert not outcome.ok
-        assert f"{relation} event 2 (committed of execution 2024-10-07 00:00:00): {problem}" in outcome.text
-        assert outcome.text.count(" event ") == 1
-        project.sql(f"restore table {ledger} to version as of {version}")
+    project.sql(f"update {ledger} set rows_inserted = 7 where relation = '{project.schema}.a' and seq = 3")
+    project.sql(f"delete from {ledger} where relation = '{project.schema}.b' and seq = 1")
+    assert not dbt("run-operation", "ditto_verify").ok
+    told = capsys.readouterr().out
+    assert f"{project.schema}.a event 3 (committed of execution 2024-10-07 00:00:00): its fields were changed" in told
+    assert (
+        f"{project.schema}.b event 2 (committed of execution 2024-10-07 00:00:00): the event before it is missing"
+        in told
+    )
+    assert told.count(" (committed of execution ") == 2
 
 
 def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Project) -> None:
@@ -123,9 +124,8 @@ def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Proje
     assert project.rows("visits") == [(1, datetime.date(2024, 10, 7))]
     assert state() == [("2024-10-07 00:00:00", 1, "live", "first", 2)]
 
-    project.sql(
-        "create or replace table {schema}.visits using delta partitioned by (day) as select 2 as id, date'2024-10-05' as day"
-    )
+    by_hand = "select 2 as id, date'2024-10-05' as day"
+    project.sql(f"create or replace table {{schema}}.visits using delta partitioned by (day) as {by_hand}")
     project.must_run("2024-10-08")
     assert project.rows("visits") == [(1, datetime.date(2024, 10, 8)), (2, datetime.date(2024, 10, 5))]
     assert state() == [("2024-10-08 00:00:00", 3, "live", "normal", 3)]

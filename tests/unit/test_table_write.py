@@ -1,0 +1,133 @@
+"""The runner: the order of a plan's steps, and what happens when a write is refused or another run was first."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from macro_harness import Ditto, sql
+
+PLAN = {
+    "subject": "merger model visits",
+    "model": "visits",
+    "table": "`demo`.`visits`",
+    "execution_time": "2024-10-07 00:00:00",
+    "mode": "normal",
+    "reason": "because",
+}
+DIAGNOSIS = {"sql": "select problem", "found": "bad rows", "expected": "good rows", "fix": "correct the SELECT"}
+
+
+def engine(ditto: Ditto, *verdicts: str | None, problems: tuple[str, ...] = ()) -> tuple[Ditto, list[str]]:
+    """An engine that answers each guarded statement with the next of these words."""
+    answers = list(verdicts)
+    sent: list[str] = []
+
+    def send(name: str, statement: str) -> dict[str, Any]:
+        sent.append(sql(statement))
+        verdict = answers.pop(0) if answers and statement.strip().startswith("begin") else None
+        rows = [{"ditto_verdict": verdict}] if verdict else []
+        return {"table": SimpleNamespace(column_names=["ditto_verdict"] if verdict else [], rows=rows)}
+
+    macros = {"send": send, "fetch": lambda statement: [{"problem": problem} for problem in problems]}
+    return ditto.with_context(macros=macros), sent
+
+
+def write(**changes: Any) -> dict[str, Any]:
+    return {"kind": "write", "name": "merge", "sql": "merge into t", "diagnosis": DIAGNOSIS} | changes
+
+
+def test_a_write_that_goes_through_is_sent_once(ditto: Ditto) -> None:
+    context, sent = engine(ditto, None)
+    context.guarded_write(PLAN, write())
+    assert len(sent) == 1
+    assert "merge into t;" in sent[0]
+
+
+def test_a_run_that_lost_against_another_one_tries_again(ditto: Ditto) -> None:
+    context, sent = engine(ditto, "conflict", "conflict", None)
+    context.guarded_write(PLAN, write())
+    assert len(sent) == 3
+    assert len([line for line in context.logs if "another run committed first" in line]) == 2
+
+
+def test_a_run_that_always_loses_gives_up_and_says_so(ditto: Ditto) -> None:
+    context, sent = engine(ditto, *["conflict"] * 9)
+    with pytest.raises(CompilationError) as caught:
+        context.guarded_write(PLAN, write())
+    assert len(sent) == 5
+    assert "other runs of this model committed to `demo`.`visits` during each of 5 attempts" in str(caught.value)
+    assert "dbt run --select visits --vars '{execution_date: 2024-10-07}'" in str(caught.value)
+
+
+def test_refused_rows_are_named_and_nothing_is_sent_again(ditto: Ditto) -> None:
+    context, sent = engine(ditto, "refused", problems=('{"id":1}: 2 rows', '{"id":2}: 3 rows'))
+    with pytest.raises(CompilationError) as caught:
+        context.guarded_write(PLAN, write())
+    assert len(sent) == 1
+    assert 'found:    bad rows:\n      - {"id":1}: 2 rows\n      - {"id":2}: 3 rows' in str(caught.value)
+    assert "expected: good rows" in str(caught.value)
+
+
+@pytest.mark.parametrize("diagnosis", [DIAGNOSIS, None])
+def test_a_refusal_that_cannot_be_explained_is_told_by_the_engine(
+    ditto: Ditto, diagnosis: dict[str, str] | None
+) -> None:
+    context, sent = engine(ditto, "refused", None)
+    context.guarded_write(PLAN, write(diagnosis=diagnosis))
+    assert sent[1] == "merge into t"
+
+
+def test_the_steps_of_a_plan_are_done_in_their_order(ditto: Ditto) -> None:
+    done: list[Any] = []
+
+    def note(word: str, answer: Any = None) -> Any:
+        return lambda *args: (done.append(word), answer)[1]
+
+    lease = {"token": 3, "hash": "h"}
+
+    def record(plan: dict[str, Any], held: dict[str, Any] | None) -> dict[str, Any]:
+        done.append(("outcome", held))
+        return {"version": 4}
+
+    context = ditto.with_context(
+        macros={
+            "claim": note("claim", lease),
+            "send": note("send"),
+            "guarded_write": note("write"),
+            "refuse_problems": note("check"),
+            "record_outcome": record,
+        }
+    )
+    kinds = ["check", "intent", "sql", "write", "outcome"]
+    steps = [{"kind": kind, "name": kind, "sql": "x"} for kind in kinds]
+    assert context.run_plan(PLAN | {"steps": steps}) == {"version": 4}
+    assert done == ["check", "claim", "send", "write", ("outcome", lease)]
+    assert "merger model visits at 2024-10-07 00:00:00: normal (because)" in context.logs[0]
+
+
+def test_without_an_intent_there_is_no_lease_and_without_an_outcome_no_outcome(ditto: Ditto) -> None:
+    held: list[Any] = []
+    context = ditto.with_context(macros={"record_outcome": lambda plan, lease: held.append(lease)})
+    context.run_plan(PLAN | {"steps": [{"kind": "outcome", "name": "outcome"}]})
+    assert held == [None]
+    assert context.run_plan(PLAN | {"steps": []}) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "rows"),
+    [({"rows_inserted": "2", "rows_updated": None, "rows_deleted": None, "version": 1}, "2"), (None, None)],
+)
+def test_dbt_is_told_what_was_done(ditto: Ditto, outcome: dict[str, Any] | None, rows: str | None) -> None:
+    told: list[Any] = []
+
+    def noop_statement(name: str, message: str, code: str, rows_affected: Any, caller: Any) -> str:
+        told.extend([message, rows_affected, sql(caller())])
+        return ""
+
+    steps = [{"kind": "sql", "name": "create", "sql": "create table t"}, {"kind": "outcome", "name": "outcome"}]
+    ditto.with_context(noop_statement=noop_statement).report(PLAN | {"steps": steps}, outcome)
+    assert told[1:] == [rows, "create table t"]
+    assert told[0] == ditto.outcome_message(PLAN, outcome)
