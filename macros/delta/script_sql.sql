@@ -30,7 +30,7 @@ end if
 {# Delta's own parser is not asked about the statements inside of a script: CLUSTER BY would silently make partitions, and
    RESTORE is not known. So such a statement goes into a script as text. #}
 {% macro immediate_sql(sql) %}
-    {{ return('execute immediate ' ~ ditto.literal(sql)) }}
+    {{ return('execute immediate ' ~ ditto.literal(sql.strip())) }}
 {% endmacro %}
 
 

@@ -111,8 +111,8 @@ def test_a_table_that_others_create_too_is_tried_again_and_at_last_without_a_net
 def test_a_statement_that_delta_has_to_parse_goes_into_a_script_as_text(ditto: Ditto) -> None:
     statement = ditto.create_table_sql(TABLE, spec(cluster_by=["id"], comment="it's"))
     text = ditto.immediate_sql(statement)
-    assert text == "execute immediate " + ditto.literal(statement)
-    assert r"comment 'it\'s'" in text
+    assert text == "execute immediate " + ditto.literal(statement.strip())
+    assert text.endswith(r"comment \'it\\\'s\''")
 
 
 @pytest.mark.parametrize(

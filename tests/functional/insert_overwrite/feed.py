@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,8 +36,25 @@ def overwrite(project: Project, name: str, sql: str = OWN_DAY, **config: Any) ->
     project.model(name, sql, materialized="insert_overwrite", **config)
 
 
+def make_table(
+    project: Project, name: str, *rows: Visit, using: str = "delta", partition_by: str = "day", not_null: bool = False
+) -> None:
+    """What earlier executions left, made by hand because that is quicker."""
+    by = f"partitioned by ({partition_by})" if partition_by else ""
+    project.sql(
+        f"create table {{schema}}.{name} (id int, day date{' not null' if not_null else ''}) using {using} {by}"
+    )
+    values = ", ".join(f"({id}, date'{when}')" for id, when in rows)
+    project.sql(f"insert into {{schema}}.{name} values {values}")
+
+
 def contents(project: Project, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
     return {table: project.rows(table) for table in tables}
+
+
+def each(tables: Iterable[str], value: Any) -> dict[str, Any]:
+    """All of these tables have this content."""
+    return dict.fromkeys(tables, value)
 
 
 def events(project: Project, table: str, columns: str = "event, mode") -> list[tuple[Any, ...]]:

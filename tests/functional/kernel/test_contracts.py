@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from tests.support import Project, statements
@@ -56,7 +57,7 @@ def test_a_contract_is_enforced_and_its_docs_are_kept_up_to_date(project: Projec
     assert (detail["clusteringColumns"], detail["partitionColumns"]) == (["id"], [])
     assert all(pair in found["Table Properties"][0] for pair in ("team=web", "level=10", "shared=true"))
     for values in "null, 'eve'", "-1, 'eve'", "2, 'bob'", "2, 'carol'":
-        with pytest.raises(PySparkException, match=r"NOT_NULL|VIOLATE_CONSTRAINT|EXCEED_CHAR_VARCHAR"):
+        with pytest.raises((PySparkException, Py4JJavaError), match=r"NOT_NULL|VIOLATE_CONSTRAINT|EXCEED_CHAR_VARCHAR"):
             project.sql(f"insert into {{schema}}.users values ({values})")
 
     (project.path / "models" / "other.sql").unlink()
@@ -71,7 +72,7 @@ def test_a_contract_is_enforced_and_its_docs_are_kept_up_to_date(project: Projec
     project.write({"models/users.yml": YML.format(**yml)})
     with statements() as sent:
         project.must_run("2024-10-08")
-    assert len([sql for sql in sent if sql.startswith("alter table") or sql.startswith("comment on")]) == 3
+    assert len([sql for sql in sent if "alter table" in sql or "comment on" in sql]) == 3
     found = describe(project)
     assert (found["id"][1], found["name"][1], found["Comment"][0]) == ("The user's number", "Name", "Users")
     assert "level=1," in found["Table Properties"][0] + ","
@@ -79,5 +80,5 @@ def test_a_contract_is_enforced_and_its_docs_are_kept_up_to_date(project: Projec
 
     with statements() as sent:
         project.must_run("2024-10-08")
-    assert [sql for sql in sent if "alter" in sql or "comment on" in sql] == []
+    assert [sql for sql in sent if "alter table" in sql or "comment on" in sql] == []
     assert project.versions("users") == 6

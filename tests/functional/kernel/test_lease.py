@@ -71,10 +71,10 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
     project.source("visits", "id bigint, run string", [(1, "before")])
     project.spark.sql(package.ledger_create_sql(package.ledger_table()))
     relation = f"{project.schema}.visits"
-    winners = []
+    winners: list[str] = []
+    ledger: dict[str, Any] = {"generation": 0, "token": 0, "seq": 0, "hash": None}
     for number in range(1, ROUNDS + 1):
         names = [f"run-{number}-{letter}" for letter in "abc"]
-        ledger = package.ledger_facts(relation, NOW)
         results = claim_at_once(project, ledger, names)
         (winner,) = [name for name, result in results.items() if not isinstance(result, Exception)]
         assert results[winner]["token"] == number
@@ -82,10 +82,15 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
             assert isinstance(results[loser], CompilationError), results[loser]
             assert f"another run claimed the model first: invocation {winner} of" in str(results[loser])
         winners.append(winner)
+        ledger = results[winner] | {"generation": 0, "seq": number}
 
     events = project.sql("select token, event, invocation_id from {schema}.ditto_ledger order by seq")
     assert events == [(number, "started", winner) for number, winner in enumerate(winners, start=1)]
     assert project.sql(package.ledger_broken_sql(package.ledger_table())) == []
+
+    facts = package.ledger_facts(relation, NOW)
+    assert {key: facts[key] for key in ledger} == ledger
+    assert [open_intent["invocation_id"] for open_intent in facts["unfinished"]] == [winners[-1]]
 
     # A claimant that read the ledger long ago asks for a token that is taken.
     late = claim_at_once(project, {"token": 2, "generation": 0, "seq": 2, "hash": None}, ["late"])["late"]
