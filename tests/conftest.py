@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import ROOT, Project, make_project, new_world
+from tests.support import FOR_TINY_TABLES, ROOT, Project, make_project, new_world
 
 _numbers = itertools.count(1)
 
@@ -29,10 +29,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def spark(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The session that dbt itself starts, with the settings of the profile that users get."""
+    """The session that dbt itself starts, with the profile that users get."""
     from pyspark.sql import SparkSession
 
-    starter = make_project(tmp_path_factory.mktemp("starter"), "starter", spark=None)
+    starter = make_project(tmp_path_factory.mktemp("starter"), "starter", None, FOR_TINY_TABLES)
     outcome = starter.dbt("debug", "--connection")
     assert outcome.ok, outcome.text
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
@@ -41,10 +41,10 @@ def spark(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture
 def project(spark: Any, tmp_path: Path) -> Project:
     """An empty consumer project with a schema of its own."""
-    return make_project(tmp_path, f"t{next(_numbers)}", spark)
+    return make_project(tmp_path, f"t{next(_numbers)}", spark, FOR_TINY_TABLES)
 
 
 @pytest.fixture
 def another_project(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Project]:
     """More empty projects, each in a folder and a schema of its own."""
-    return lambda: make_project(tmp_path_factory.mktemp("project"), f"t{next(_numbers)}", spark)
+    return lambda: make_project(tmp_path_factory.mktemp("project"), f"t{next(_numbers)}", spark, FOR_TINY_TABLES)

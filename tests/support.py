@@ -165,10 +165,22 @@ def statements(die_before: int | None = None, only: str | None = None) -> Iterat
         Cursor.execute = execute  # type: ignore[method-assign]
 
 
-def make_project(path: Path, schema: str, spark: Any) -> Project:
-    """The package is a link, so that its macros are the ones in this tree and nothing has to be installed."""
+# A handful of rows: to compile and adapt a query costs more than to interpret it. Correctness does not depend on these.
+FOR_TINY_TABLES = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def make_project(path: Path, schema: str, spark: Any, settings: dict[str, str] | None = None) -> Project:
+    """The package is a link, so that its macros are the ones in this tree and nothing has to be installed.
+
+    The profile is the one that users get, with `settings` on top.
+    """
     project = Project(path=path, schema=schema, spark=spark)
     profile = yaml.safe_load((ROOT / "profiles.yml").read_text())["ditto"]
+    profile["outputs"]["session"]["server_side_parameters"].update(settings or {})
     project.write(
         {
             "dbt_project.yml": """

@@ -13,8 +13,9 @@
 {% endmacro %}
 
 
+{# A table that is made anew, or that somebody dropped, has no past: a model that asks must not leave out what it had before. #}
 {% macro _own_facts() %}
-    {% if not execute or not ditto.ledger_exists() %}
+    {% if not execute or should_full_refresh() or not ditto.ledger_exists() or not ditto.table_facts(this.schema, this.identifier).exists %}
         {{ return({'previous': none, 'own': false}) }}
     {% endif %}
     {{ return(ditto.ledger_facts(ditto.relation_key(this.schema, this.identifier), ditto.execution_time())) }}

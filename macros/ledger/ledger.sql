@@ -47,21 +47,36 @@
     {% set facts = {'generation': 0, 'seq': 0, 'token': 0, 'hash': none, 'last': none, 'own': false,
         'previous': none, 'newest': none, 'unfinished': [], 'inputs': []} %}
     {% for row in ditto.fetch(ditto.ledger_read_sql(ditto.ledger_table(), [relation] + upstream, execution_time)) %}
-        {# JSON leaves nulls out, and what is left out would be silently undefined. #}
-        {% set found = fromjson(row['facts']) %}
-        {% set last = dict({'version': none, 'base_version': none}, **found.last) if found.last else none %}
+        {% set found = ditto.parse_ledger_facts(fromjson(row['facts'])) %}
         {% if found.relation == relation %}
-            {% set unfinished = [] %}
-            {% for open in found.unfinished %}
-                {% do unfinished.append(dict({'base_version': none}, **open)) %}
-            {% endfor %}
-            {% do facts.update(dict(found, last=last, unfinished=unfinished)) %}
-        {% elif last %}
-            {% do facts.inputs.append({'relation': found.relation, 'execution_time': last.execution_time,
-                'version': last.version, 'event_id': last.event_id}) %}
+            {% do facts.update(found) %}
+        {% elif found.last %}
+            {% do facts.inputs.append({'relation': found.relation, 'execution_time': found.last.execution_time,
+                'version': found.last.version, 'event_id': found.last.event_id}) %}
         {% endif %}
     {% endfor %}
     {{ return(facts) }}
+{% endmacro %}
+
+
+{# JSON leaves nulls out, and what is left out would be silently undefined. What belongs to an older generation of the table
+   is not in it any more. #}
+{% macro parse_ledger_facts(found) %}
+    {% set current = found.generation %}
+    {% set last, lease = found.get('last'), found.get('lease') %}
+    {% set previous, newest = found.get('previous'), found.get('newest') %}
+    {{ return({
+        'relation': found.relation,
+        'generation': current,
+        'seq': found.seq,
+        'token': found.get('token', 0),
+        'hash': found.hash,
+        'last': dict({'version': none, 'base_version': none}, **last) if last and last.generation == current else none,
+        'own': found.own,
+        'previous': previous.execution_time if previous and previous.generation == current else none,
+        'newest': newest.execution_time if newest and newest.generation == current else none,
+        'unfinished': [dict({'base_version': none}, **lease)] if lease and lease.event == 'started' else []
+    }) }}
 {% endmacro %}
 
 

@@ -52,63 +52,33 @@ where {{ ditto.fence_condition(ledger, fence.relation, fence.token) }}
 {% endmacro %}
 
 
-{# The last event and the last outcome of each execution in the current generation of each relation.
-   Outcomes are ordered by the table's version, which is the order in which they really happened. #}
-{% macro ledger_executions_sql(ledger, relations=none) %}
-    events as (
-        select
-            *,
-            struct(coalesce(`version`, -1), `seq`, `event_id`) as `position`,
-            max(`generation`) over (partition by `relation`) as `current_generation`,
-            max(`seq`) over (partition by `relation`) as `last_seq`,
-            max(`token`) over (partition by `relation`) as `last_token`,
-            max_by(`hash`, struct(`seq`, coalesce(`version`, -1), `event_id`)) over (partition by `relation`) as `last_hash`
-        from {{ ledger }}
-        {%- if relations is not none %}
-        where `relation` in ({% for relation in relations %}{{ ditto.literal(relation) }}{{ ', ' if not loop.last }}{% endfor %})
-        {%- endif %}
-    ),
-    executions as (
-        select
-            `relation`,
-            `execution_time`,
-            max(`generation`) as `generation`,
-            max(`last_seq`) as `last_seq`,
-            max(`last_token`) as `last_token`,
-            max(`last_hash`) as `last_hash`,
-            max_by(struct(`event`, `mode`, `pattern`, `token`, `base_version`, `version`, `seq`, `invocation_id`, `user`, `at`),
-                `position`) as `last_event`,
-            max_by(struct(`event_id`, `mode`, `pattern`, `base_version`, `version`, `seq`, `rows_inserted`, `rows_updated`,
-                `rows_deleted`, `unit`, `inputs`, `invocation_id`, `user`, `at`, `position`), `position`)
-                filter (where `event` = 'committed') as `outcome`
-        from events
-        where `generation` = `current_generation`
-        group by `relation`, `execution_time`
-    )
-{%- endmacro %}
-
-
-{# Facts for a plan: one JSON document for each relation that has events. #}
+{# Facts for a plan: one JSON document for each relation that has events. One aggregation without windows, since every run waits
+   for it. Pairs of generation and time are compared as a whole: one of an older generation than the newest does not count.
+   Events with a token are serialised by the lease, so the last of them tells whether an execution is unfinished. #}
 {% macro ledger_read_sql(ledger, relations, execution_time) %}
 {% set now = ditto.typed_literal(execution_time, 'timestamp_ntz') %}
-with {{ ditto.ledger_executions_sql(ledger, relations) }}
 select to_json(struct(
     `relation`,
     max(`generation`) as `generation`,
-    max(`last_seq`) as `seq`,
-    max(`last_token`) as `token`,
-    max(`last_hash`) as `hash`,
-    max_by(struct(cast(`execution_time` as string) as `execution_time`, `outcome`.`event_id`, `outcome`.`version`,
-        `outcome`.`base_version`, `outcome`.`invocation_id`), `outcome`.`position`)
-        filter (where `outcome` is not null) as `last`,
-    coalesce(bool_or(`execution_time` = {{ now }} and `outcome` is not null), false) as `own`,
-    cast(max(`execution_time`) filter (where `execution_time` < {{ now }} and `outcome` is not null) as string) as `previous`,
-    cast(max(`execution_time`) filter (where `outcome` is not null) as string) as `newest`,
-    collect_list(struct(cast(`execution_time` as string) as `execution_time`, `last_event`.`mode`, `last_event`.`token`,
-        `last_event`.`base_version`, `last_event`.`invocation_id`, `last_event`.`user`, cast(`last_event`.`at` as string) as `at`))
-        filter (where `last_event`.`event` = 'started') as `unfinished`
+    max(`seq`) as `seq`,
+    max(`token`) as `token`,
+    max_by(`hash`, struct(`seq`, coalesce(`version`, -1), `event_id`)) as `hash`,
+    max_by(
+        struct(cast(`execution_time` as string) as `execution_time`, `event_id`, `version`, `base_version`, `invocation_id`, `generation`),
+        struct(`generation`, coalesce(`version`, -1), `seq`, `event_id`)
+    ) filter (where `event` = 'committed') as `last`,
+    coalesce(max(if(`execution_time` = {{ now }}, `generation`, null)) filter (where `event` = 'committed') = max(`generation`), false) as `own`,
+    max(struct(`generation`, cast(`execution_time` as string) as `execution_time`))
+        filter (where `event` = 'committed' and `execution_time` < {{ now }}) as `previous`,
+    max(struct(`generation`, cast(`execution_time` as string) as `execution_time`)) filter (where `event` = 'committed') as `newest`,
+    max_by(
+        struct(`event`, cast(`execution_time` as string) as `execution_time`, `mode`, `token`, `base_version`, `invocation_id`, `user`,
+            cast(`at` as string) as `at`),
+        struct(`token`, `seq`)
+    ) filter (where `token` is not null) as `lease`
 )) as `facts`
-from executions
+from {{ ledger }}
+where `relation` in ({% for relation in relations %}{{ ditto.literal(relation) }}{{ ', ' if not loop.last }}{% endfor %})
 group by `relation`
 {%- endmacro %}
 

@@ -1,3 +1,39 @@
+{# The last event and the last outcome of each execution in the current generation of each relation.
+   Outcomes are ordered by the table's version, which is the order in which they really happened. #}
+{% macro ledger_executions_sql(ledger, relations=none) %}
+    events as (
+        select
+            *,
+            struct(coalesce(`version`, -1), `seq`, `event_id`) as `position`,
+            max(`generation`) over (partition by `relation`) as `current_generation`,
+            max(`seq`) over (partition by `relation`) as `last_seq`,
+            max(`token`) over (partition by `relation`) as `last_token`,
+            max_by(`hash`, struct(`seq`, coalesce(`version`, -1), `event_id`)) over (partition by `relation`) as `last_hash`
+        from {{ ledger }}
+        {%- if relations is not none %}
+        where `relation` in ({% for relation in relations %}{{ ditto.literal(relation) }}{{ ', ' if not loop.last }}{% endfor %})
+        {%- endif %}
+    ),
+    executions as (
+        select
+            `relation`,
+            `execution_time`,
+            max(`generation`) as `generation`,
+            max(`last_seq`) as `last_seq`,
+            max(`last_token`) as `last_token`,
+            max(`last_hash`) as `last_hash`,
+            max_by(struct(`event`, `mode`, `pattern`, `token`, `base_version`, `version`, `seq`, `invocation_id`, `user`, `at`),
+                `position`) as `last_event`,
+            max_by(struct(`event_id`, `mode`, `pattern`, `base_version`, `version`, `seq`, `rows_inserted`, `rows_updated`,
+                `rows_deleted`, `unit`, `inputs`, `invocation_id`, `user`, `at`, `position`), `position`)
+                filter (where `event` = 'committed') as `outcome`
+        from events
+        where `generation` = `current_generation`
+        group by `relation`, `execution_time`
+    )
+{%- endmacro %}
+
+
 {# What each execution did last, and whether its effect is still in the table. #}
 {% macro ledger_state_view_sql(ledger, view) %}
 create view if not exists {{ view }}

@@ -95,7 +95,13 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+# The same steps as their siblings, on the other pattern: ./scripts/test -m slow
+SLOW = {"insert_overwrite, full refresh", "insert_overwrite parquet, full refresh"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in SCENARIOS]
+)
 def test_a_crash_between_any_two_statements(project: Project, name: str) -> None:
     make, at_least = SCENARIOS[name]
     points = crash_everywhere(make(), project)

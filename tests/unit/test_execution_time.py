@@ -163,13 +163,23 @@ def test_the_command_that_runs_an_execution_can_be_pasted(ditto: Ditto, moment: 
     assert ditto.parse_execution_time(yaml.safe_load(f"{{d: {shown}}}")["d"]) == moment
 
 
-def test_before_there_is_a_ledger_nothing_was_executed(ditto: Ditto) -> None:
-    empty = ditto.with_context(var={"execution_date": "2024-10-07"}, macros={"ledger_exists": lambda: False})
-    assert empty.previous_execution() is None
-    assert empty.is_replay() is False
-    parsing = ditto.with_context(execute=False)
-    assert parsing.previous_execution() is None
-    assert parsing.is_replay() is False
+@pytest.mark.parametrize(
+    "missing",
+    [{}, {"execute": True}, {"execute": True, "ledger": True}, {"execute": True, "ledger": True, "table": True}],
+)
+def test_what_is_parsed_made_anew_or_dropped_has_no_past(ditto: Ditto, missing: dict[str, bool]) -> None:
+    """Nothing to ask while parsing; no ledger yet; a table that was dropped; a full refresh of one that is there."""
+    context = ditto.with_context(
+        execute=missing.get("execute", False),
+        var={"execution_date": "2024-10-07"},
+        should_full_refresh=lambda: "table" in missing,
+        macros={
+            "ledger_exists": lambda: missing.get("ledger", False),
+            "table_facts": lambda schema, identifier: {"exists": missing.get("table", False)},
+        },
+    )
+    assert context.previous_execution() is None
+    assert context.is_replay() is False
 
 
 def test_a_model_asks_the_ledger_about_its_own_past(ditto: Ditto) -> None:
@@ -180,7 +190,13 @@ def test_a_model_asks_the_ledger_about_its_own_past(ditto: Ditto) -> None:
         return {"previous": "2024-10-04 00:00:00", "own": True}
 
     context = ditto.with_context(
-        var={"execution_date": "2024-10-07"}, macros={"ledger_exists": lambda: True, "ledger_facts": facts}
+        var={"execution_date": "2024-10-07"},
+        should_full_refresh=lambda: False,
+        macros={
+            "ledger_exists": lambda: True,
+            "ledger_facts": facts,
+            "table_facts": lambda schema, identifier: {"exists": True},
+        },
     )
     assert context.previous_execution() == "2024-10-04 00:00:00"
     assert context.is_replay() is True

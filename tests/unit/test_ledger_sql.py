@@ -90,18 +90,27 @@ def test_a_relation_that_the_ledger_does_not_know(ditto: Ditto) -> None:
 
 def test_what_the_ledger_leaves_out_is_none_and_not_undefined(ditto: Ditto) -> None:
     """JSON without nulls: a table without versions, an intent before there was a table."""
-    open_intent = {"execution_time": "2024-10-07 00:00:00", "mode": "first", "token": 1, "invocation_id": "x"}
-    last = {"execution_time": "2024-10-06 00:00:00", "event_id": "e", "invocation_id": "x"}
-    own = {"relation": "demo.visits", "generation": 1, "seq": 2, "hash": "h", "own": False, "unfinished": [open_intent]}
-    found = facts(
-        ditto, own | {"last": last}, {"relation": "demo.raw", "generation": 1, "seq": 1, "hash": "h", "last": last}
-    )
+    intent = {"event": "started", "execution_time": "2024-10-07 00:00:00", "mode": "first", "invocation_id": "x"}
+    last = {"execution_time": "2024-10-06 00:00:00", "event_id": "e", "invocation_id": "x", "generation": 1}
+    own = {"relation": "demo.visits", "generation": 1, "seq": 2, "hash": "h", "own": False, "last": last}
+    found = facts(ditto, own | {"lease": intent}, own | {"relation": "demo.raw"})
     assert found["last"] == last | {"version": None, "base_version": None}
-    assert found["unfinished"] == [open_intent | {"base_version": None}]
+    assert found["unfinished"] == [intent | {"base_version": None}]
     assert found["token"] == 0
     assert found["inputs"] == [
         {"relation": "demo.raw", "execution_time": "2024-10-06 00:00:00", "version": None, "event_id": "e"}
     ]
+
+
+def test_an_older_generation_and_a_finished_lease_are_past(ditto: Ditto) -> None:
+    old = {"execution_time": "2024-10-06 00:00:00", "generation": 1}
+    done = {"event": "committed", "execution_time": "2024-10-06 00:00:00", "token": 4}
+    row = {"relation": "demo.visits", "generation": 2, "seq": 9, "token": 4, "hash": "h", "own": False}
+    found = facts(ditto, row | {"last": old, "previous": old, "newest": old, "lease": done})
+    assert (found["last"], found["previous"], found["newest"], found["unfinished"]) == (None, None, None, [])
+    current = old | {"generation": 2}
+    found = facts(ditto, row | {"previous": current, "newest": current})
+    assert (found["previous"], found["newest"]) == ("2024-10-06 00:00:00", "2024-10-06 00:00:00")
 
 
 def test_only_upstream_models_of_ditto_are_inputs(ditto: Ditto) -> None:
@@ -171,7 +180,8 @@ def release(ditto: Ditto, unfinished: list[dict[str, Any]], holder: dict[str, An
         "resource_type": "model",
         "config": {"materialized": "merger"},
     }
-    row = {"relation": "demo.visits", "generation": 2, "seq": 7, "token": 2, "hash": "h", "unfinished": unfinished}
+    row: dict[str, Any] = {"relation": "demo.visits", "generation": 2, "seq": 7, "token": 2, "hash": "h", "own": False}
+    row |= {"lease": unfinished[0] | {"event": "started"}} if unfinished else {}
 
     def fetch(statement: str) -> list[dict[str, str]]:
         return [{"holder": json.dumps(holder)}] if "as `holder`" in statement else [{"facts": json.dumps(row)}]

@@ -79,8 +79,11 @@ def test_a_full_refresh_keeps_the_history_of_the_table(ditto: Ditto) -> None:
 
 def test_an_unfinished_execution_is_taken_over_or_stops_another_one(ditto: Ditto) -> None:
     opened = {"mode": "full_refresh", "token": 1, "base_version": 0, "invocation_id": "i", "user": "ada", "at": "noon"}
-    own = ledger(unfinished=[opened | {"execution_time": "2024-10-07 00:00:00"}])
-    assert names(plan(ditto, facts(ROWS, table(ROWS), ledger=own))) == ["intent", "replace_table", "merge", "outcome"]
+    own = {"execution_time": "2024-10-07 00:00:00"}
+    known = facts(ROWS, table(ROWS), ledger=ledger(unfinished=[opened | own]))
+    assert names(plan(ditto, known)) == ["intent", "replace_table", "merge", "outcome"]
+    known = facts(ROWS, table(ROWS), ledger=ledger(unfinished=[opened | own | {"mode": "normal"}]))
+    assert (plan(ditto, known)["mode"], names(plan(ditto, known))) == ("takeover", ["intent", "merge", "outcome"])
 
     other = ledger(unfinished=[opened | {"execution_time": "2024-10-06 00:00:00"}])
     text = refusal(lambda: plan(ditto, facts(ROWS, table(ROWS), ledger=other)))

@@ -105,7 +105,7 @@ def finds_tampering(project: Project, dbt: Any, ledger: str, capsys: pytest.Capt
 
 def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Project) -> None:
     """The dates reach from before 1970 to the end of the calendar."""
-    rows = "select 1 as id, date'{{ ditto.execution_date() }}' as day"
+    rows = "select 1 as id, date'{{ ditto.execution_date() }}' as day, '{{ ditto.previous_execution() }}' as previous"
     project.model("visits", rows, materialized="insert_overwrite", partition_by="day")
 
     def state() -> list[tuple[Any, ...]]:
@@ -113,7 +113,10 @@ def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Proje
 
     project.must_run("1969-12-31")
     project.must_run("9999-12-31")
-    assert project.rows("visits") == [(1, datetime.date(1969, 12, 31)), (1, datetime.date(9999, 12, 31))]
+    assert project.rows("visits") == [
+        (1, datetime.date(1969, 12, 31), "None"),
+        (1, datetime.date(9999, 12, 31), "1969-12-31 00:00:00"),
+    ]
     assert state() == [
         ("1969-12-31 00:00:00", 1, "live", "first", 1),
         ("9999-12-31 00:00:00", 2, "live", "normal", 1),
@@ -121,7 +124,7 @@ def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Proje
 
     project.sql("drop table {schema}.visits")
     project.must_run("2024-10-07")
-    assert project.rows("visits") == [(1, datetime.date(2024, 10, 7))]
+    assert project.rows("visits") == [(1, datetime.date(2024, 10, 7), "None")]
     assert state() == [("2024-10-07 00:00:00", 1, "live", "first", 2)]
 
     by_hand = "select 2 as id, date'2024-10-05' as day"
