@@ -8,11 +8,30 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 
 from tests.support import FOR_TINY_TABLES, ROOT, Project, make_project, new_world
 
 _numbers = itertools.count(1)
+
+
+
+def parse_once() -> None:
+    """Every dbt command parses all macros again, because the vars changed. Here the same text is parsed once."""
+    parse = jinja2.Environment.parse
+    parsed: dict[tuple[type, str], jinja2.nodes.Template] = {}
+
+    def cached(self: jinja2.Environment, source: str, *names: str | None) -> jinja2.nodes.Template:
+        key = (type(self), source)
+        if key not in parsed:
+            parsed[key] = parse(self, source, *names)
+        return parsed[key]
+
+    jinja2.Environment.parse = cached  # type: ignore[method-assign]
+
+
+parse_once()
 
 
 @pytest.fixture(scope="session")

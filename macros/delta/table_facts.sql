@@ -1,7 +1,12 @@
 {# What is there now, from the catalog and the table itself, never from dbt's cache. Reads only. #}
 
+{% macro no_table_facts() %}
+    {{ return({'exists': false, 'type': none, 'provider': none, 'columns': [], 'partition_by': [], 'comment': none, 'properties': ''}) }}
+{% endmacro %}
+
+
 {% macro table_facts(schema, identifier) %}
-    {% set facts = {'exists': false, 'type': none, 'provider': none, 'columns': [], 'partition_by': [], 'comment': none, 'properties': ''} %}
+    {% set facts = ditto.no_table_facts() %}
     {% set found = [] %}
     {% for row in ditto.fetch('show tables in ' ~ ditto.quote(schema) ~ ' like ' ~ ditto.literal(identifier)) %}
         {% if row['tableName'] | lower == identifier | lower and not row['isTemporary'] %}
@@ -60,13 +65,16 @@
     {% set commits = [] %}
     {% for row in ditto.fetch('describe history ' ~ table ~ ' limit ' ~ limit) %}
         {% set metrics = row['operationMetrics'] %}
+        {% set parameters = (row['operationParameters'] or '') | string %}
+        {% set restored = modules.re.search('version\\W+([0-9]+)', parameters) if row['operation'] == 'RESTORE' else none %}
         {% do commits.append({
             'version': row['version'] | int,
             'read_version': none if row['readVersion'] is none else row['readVersion'] | int,
             'operation': row['operation'],
             'user': row['userName'],
             'at': row['timestamp'] | string,
-            'tag': ditto.parse_tag((row['userMetadata'] or '') ~ ' ' ~ (row['operationParameters'] or '')),
+            'restored': restored.group(1) | int if restored else none,
+            'tag': ditto.parse_tag((row['userMetadata'] or '') ~ ' ' ~ parameters),
             'metrics': (fromjson(metrics) if metrics is string else metrics) or {}
         }) %}
     {% endfor %}

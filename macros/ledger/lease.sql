@@ -3,13 +3,22 @@
 {% macro claim(plan) %}
     {% set token = (plan.ledger.token or 0) + 1 %}
     {% set event = ditto.event(plan, 'started', plan.ledger.generation, plan.ledger.seq + 1, {
-        'token': token, 'base_version': plan.base_version, 'version': plan.base_version
+        'token': token, 'base_version': plan.base_version, 'version': plan.head
     }) %}
     {% set lease = {'app': 'ditto:lease:' ~ plan.relation, 'version': token} %}
     {% do ditto.send('claim', ditto.compare_and_set_sql(
         ditto.ledger_append_sql(ditto.ledger_table(), [event], plan.ledger.hash, lease=lease)
     )) %}
     {{ return({'token': token, 'hash': ditto.require_lease(plan, token, 'claimed the model first').hash}) }}
+{% endmacro %}
+
+
+{# A run that was refused before it wrote anything gives its lease back, so that no other execution is stopped by it. #}
+{% macro give_up(plan, lease, undoes_until=none) %}
+    {% set event = ditto.event(plan if undoes_until else dict(plan, mode='undone'), 'released', plan.ledger.generation, plan.ledger.seq + 2,
+        {'token': lease.token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': undoes_until}) %}
+    {% do ditto.guarded_write(plan, {'name': 'give_up', 'sql': ditto.ledger_append_sql(ditto.ledger_table(), [event], lease.hash,
+        fence={'relation': plan.relation, 'token': lease.token})}) %}
 {% endmacro %}
 
 

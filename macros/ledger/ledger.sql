@@ -42,11 +42,16 @@
 {% endmacro %}
 
 
+{% macro no_ledger_facts() %}
+    {{ return({'generation': 0, 'seq': 0, 'token': 0, 'hash': none, 'last': none, 'own': false,
+        'previous': none, 'newest': none, 'unfinished': [], 'inputs': [], 'outcomes': []}) }}
+{% endmacro %}
+
+
 {# What the ledger says about a model and the ditto models it reads, in one query. #}
-{% macro ledger_facts(relation, execution_time, upstream=[]) %}
-    {% set facts = {'generation': 0, 'seq': 0, 'token': 0, 'hash': none, 'last': none, 'own': false,
-        'previous': none, 'newest': none, 'unfinished': [], 'inputs': []} %}
-    {% for row in ditto.fetch(ditto.ledger_read_sql(ditto.ledger_table(), [relation] + upstream, execution_time)) %}
+{% macro ledger_facts(relation, execution_time, upstream=[], chain=false) %}
+    {% set facts = ditto.no_ledger_facts() %}
+    {% for row in ditto.fetch(ditto.ledger_read_sql(ditto.ledger_table(), [relation] + upstream, execution_time, chain)) %}
         {% set found = ditto.parse_ledger_facts(fromjson(row['facts'])) %}
         {% if found.relation == relation %}
             {% do facts.update(found) %}
@@ -75,7 +80,8 @@
         'own': found.own,
         'previous': previous.execution_time if previous and previous.generation == current else none,
         'newest': newest.execution_time if newest and newest.generation == current else none,
-        'unfinished': [dict({'base_version': none}, **lease)] if lease and lease.event == 'started' else []
+        'unfinished': [dict({'base_version': none, 'version': none}, **lease)] if lease and lease.event == 'started' else [],
+        'outcomes': found.get('outcomes', []) | selectattr('generation', 'equalto', current) | list
     }) }}
 {% endmacro %}
 
@@ -94,5 +100,5 @@
 
 
 {% macro patterns() %}
-    {{ return(['insert_overwrite', 'merger']) }}
+    {{ return(['insert_overwrite', 'merger', 'stateful_merge']) }}
 {% endmacro %}

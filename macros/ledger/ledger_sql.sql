@@ -54,8 +54,9 @@ where {{ ditto.fence_condition(ledger, fence.relation, fence.token) }}
 
 {# Facts for a plan: one JSON document for each relation that has events. One aggregation without windows, since every run waits
    for it. Pairs of generation and time are compared as a whole: one of an older generation than the newest does not count.
-   Events with a token are serialised by the lease, so the last of them tells whether an execution is unfinished. #}
-{% macro ledger_read_sql(ledger, relations, execution_time) %}
+   Events with a token are serialised by the lease, so the last of them tells whether an execution is unfinished.
+   With `chain`, also every outcome that undid the later ones: what a backfill has to know. #}
+{% macro ledger_read_sql(ledger, relations, execution_time, chain=false) %}
 {% set now = ditto.typed_literal(execution_time, 'timestamp_ntz') %}
 select to_json(struct(
     `relation`,
@@ -72,14 +73,27 @@ select to_json(struct(
         filter (where `event` = 'committed' and `execution_time` < {{ now }}) as `previous`,
     max(struct(`generation`, cast(`execution_time` as string) as `execution_time`)) filter (where `event` = 'committed') as `newest`,
     max_by(
-        struct(`event`, cast(`execution_time` as string) as `execution_time`, `mode`, `token`, `base_version`, `invocation_id`, `user`,
+        struct(`event`, cast(`execution_time` as string) as `execution_time`, `mode`, `token`, `base_version`, `version`, `invocation_id`, `user`,
             cast(`at` as string) as `at`),
         struct(`token`, `seq`)
     ) filter (where `token` is not null) as `lease`
+    {%- if chain %},
+    collect_list(struct(`generation`, `event`, cast(`execution_time` as string) as `time`, `version`, `base_version`, `seq`))
+        filter (where `event` <> 'started' and `undoes_until` is not null) as `outcomes`
+    {%- endif %}
 )) as `facts`
 from {{ ledger }}
 where `relation` in ({% for relation in relations %}{{ ditto.literal(relation) }}{{ ', ' if not loop.last }}{% endfor %})
 group by `relation`
+{%- endmacro %}
+
+
+{# The leased runs of a relation since a version of its table: what they committed is not somebody else's. #}
+{% macro ledger_leases_sql(ledger, relation, version) %}
+select `event`, `token`, `version`
+from {{ ledger }}
+where `relation` = {{ ditto.literal(relation) }} and `token` is not null and coalesce(`version`, -1) >= {{ version }}
+order by `token`, `seq`
 {%- endmacro %}
 
 

@@ -44,7 +44,7 @@ stale as (
     from executions as later
     inner join events as earlier
         on earlier.`relation` = later.`relation`
-        and earlier.`event` = 'committed'
+        and earlier.`event` <> 'started'
         and earlier.`generation` = later.`generation`
         and earlier.`execution_time` < later.`execution_time`
         and later.`execution_time` < earlier.`undoes_until`
@@ -55,10 +55,13 @@ select
     executions.`execution_time`,
     executions.`outcome`.`version` as `delta_table_version`,
     executions.`outcome`.`base_version`,
-    executions.`last_event`.`event` = 'committed' and stale.`relation` is null as `live`,
+    stale.`relation` is null and executions.`outcome` is not null
+        and (executions.`last_event`.`event` = 'committed' or executions.`last_event`.`mode` = 'undone') as `live`,
     case
         when executions.`last_event`.`event` = 'started' then 'unfinished'
-        when executions.`last_event`.`event` = 'released' then 'released'
+        {# Undone: what it did before is in the table again. #}
+        when executions.`last_event`.`event` = 'released'
+            and (executions.`outcome` is null or executions.`last_event`.`mode` <> 'undone') then 'released'
         when stale.`relation` is not null then 'stale'
         else 'live'
     end as `status`,

@@ -1,6 +1,7 @@
 {# After the write: look at the table's history, then append what happened. #}
 {% macro record_outcome(plan, lease=none) %}
     {% set commits = ditto.commits_of_run(plan) if plan.versioned else [] %}
+    {% do ditto.refuse_interference(plan, commits) %}
     {% set token = lease.token if lease else none %}
     {% set events = ditto.outcome_events(plan, commits, token) %}
     {% set fence = {'relation': plan.relation, 'token': token} if lease else none %}

@@ -41,7 +41,8 @@
     {% set seq = plan.ledger.seq + (0 if token is none else 1) %}
     {% set known = [[plan.invocation_id, plan.execution_time]] %}
     {% set lost = [] %}
-    {% for commit in commits if commit.tag and commit.version > recorded %}
+    {# A leased run that died is taken over or released: its commit was or will be undone, and is no outcome. #}
+    {% for commit in commits if commit.tag and commit.version > recorded and commit.tag.pattern == plan.pattern and not plan.leased %}
         {% set run = [commit.tag.invocation_id, commit.tag.execution_time] %}
         {% if run not in known %}
             {% do known.append(run) %}
@@ -56,8 +57,8 @@
         {% do events.append(ditto.event(identity, 'committed', generation, seq + events | length + 1, fields)) %}
     {% endfor %}
     {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
-    {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs)}) %}
-    {% if token is not none %}
+    {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs), 'undoes_until': plan.undoes_until}) %}
+    {% if token is not none and not plan.undoes_until %}
         {% do fields.update({'base_version': plan.base_version}) %}
     {% endif %}
     {% do events.append(ditto.event(plan, 'committed', generation, seq + events | length + 1, fields)) %}

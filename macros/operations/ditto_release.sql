@@ -11,7 +11,10 @@
     {% if not ledger.unfinished %}
         {% do print('ditto: ' ~ model ~ ' has no unfinished execution, nothing to release') %}
     {% endif %}
-    {% for open in ledger.unfinished %}
+    {% for open in ledger.unfinished if node.config.materialized == 'stateful_merge' %}
+        {% do ditto.release_stateful_merge(node, ledger, open) %}
+    {% endfor %}
+    {% for open in ledger.unfinished if node.config.materialized != 'stateful_merge' %}
         {% set identity = {'relation': relation, 'pattern': node.config.materialized, 'mode': open.mode,
             'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
             'model': model, 'table': relation} %}

@@ -25,11 +25,15 @@
         {% if step.kind == 'intent' %}
             {% do run.update({'lease': ditto.claim(plan)}) %}
         {% elif step.kind == 'write' %}
-            {% do ditto.guarded_write(plan, step) %}
+            {% do ditto.guarded_write(plan, step, run.lease) %}
         {% elif step.kind == 'check' %}
             {% do ditto.refuse_problems(plan, step) %}
+        {% elif step.kind == 'upkeep' %}
+            {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}
             {% do run.update({'outcome': ditto.record_outcome(plan, run.lease)}) %}
+        {% elif step.kind == 'pin' %}
+            {% do ditto.send(step.name, step.sql.replace(step.placeholder, run.outcome.version | string)) %}
         {% else %}
             {% do ditto.send(step.name, step.sql) %}
         {% endif %}
@@ -40,11 +44,14 @@
 
 {# A write whose known failures come back as a word instead of a stack trace. Two runs that touch the same rows are
    ordered by Delta: the one that lost reads the table again and repeats its single, idempotent commit. #}
-{% macro guarded_write(plan, step) %}
+{% macro guarded_write(plan, step, lease=none) %}
     {% set max_attempts = 5 %}
     {% for attempt in range(1, max_attempts + 1) %}
         {% set verdict = ditto.verdict(ditto.send(step.name, ditto.guarded_sql(step.sql))) %}
         {% if verdict == 'refused' %}
+            {% if lease and not plan.undo %}
+                {% do ditto.give_up(plan, lease) %}
+            {% endif %}
             {% do ditto.explain_refusal(plan, step) %}
         {% elif verdict != 'conflict' %}
             {{ return('') }}
@@ -56,6 +63,14 @@
         'few simultaneous runs of one model; nothing of this one was written',
         'run it again: ' ~ ditto.run_command(plan.model, plan.execution_time)
     ) %}
+{% endmacro %}
+
+
+{# RESTORE brings old properties back: they are set again where they differ, and only there, since an ALTER is a version. #}
+{% macro keep_properties(step) %}
+    {% for change in ditto.property_steps(step.settings, ditto.table_facts(step.settings.schema, step.settings.identifier), step.spec) %}
+        {% do ditto.send(change.name, ditto.fenced_sql(ditto.immediate_sql(change.sql), step.fence, script=true)) %}
+    {% endfor %}
 {% endmacro %}
 
 

@@ -1,5 +1,5 @@
 {# What every pattern reads from a model's config, validated before any SQL runs. `full_refresh` and `dry` come from the flags. #}
-{% macro common_settings(node, pattern, full_refresh=false, dry=false, formats=['delta']) %}
+{% macro common_settings(node, pattern, full_refresh=false, dry=false, formats=['delta'], execution_time=none) %}
     {% set file_format = (ditto.option(node, 'file_format') or 'delta') | lower %}
     {% if file_format not in formats %}
         {% do ditto.error(
@@ -15,7 +15,7 @@
         'identifier': node.alias,
         'relation': ditto.relation_key(node.schema, node.alias),
         'table': ditto.table_name(node.schema, node.alias),
-        'execution_time': ditto.execution_time(),
+        'execution_time': execution_time or ditto.execution_time(),
         'invocation_id': invocation_id,
         'file_format': file_format,
         'partition_by': ditto.list_option(node, 'partition_by'),
@@ -24,7 +24,8 @@
             ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'], 'ignore'),
         'full_refresh': full_refresh,
         'dry': dry,
-        'leased': false
+        'leased': false,
+        'chained': false
     }) }}
 {% endmacro %}
 
@@ -51,9 +52,16 @@
 
 {# Everything a plan needs to know about the world. Reads only. #}
 {% macro gather_facts(node, settings, sql) %}
-    {% do ditto.ledger_setup() %}
-    {% set ledger = ditto.ledger_facts(settings.relation, settings.execution_time, ditto.upstream_relations(node)) %}
-    {% set target = ditto.table_facts(settings.schema, settings.identifier) %}
+    {% set ledger = ditto.no_ledger_facts() %}
+    {% if sql is not none %}
+        {% do ditto.ledger_setup() %}
+    {% endif %}
+    {# The dry run has no SELECT, and makes no ledger. #}
+    {% if sql is not none or ditto.ledger_exists() %}
+        {% do ledger.update(ditto.ledger_facts(settings.relation, settings.execution_time, ditto.upstream_relations(node), settings.chained)) %}
+    {% endif %}
+    {% set known = sql is not none or adapter.check_schema_exists(none, settings.schema) %}
+    {% set target = ditto.table_facts(settings.schema, settings.identifier) if known else ditto.no_table_facts() %}
     {% set head = none %}
     {% if target.provider == 'delta' and (settings.leased or settings.full_refresh or ledger.unfinished) %}
         {% set head = ditto.commits(settings.table, 1)[0].version %}
@@ -62,8 +70,8 @@
         'ledger': ledger,
         'target': target,
         'head': head,
-        'increment': ditto.query_columns(sql),
-        'contract': ditto.contract_columns(node)
+        'increment': ditto.query_columns(sql) if sql is not none else [],
+        'contract': ditto.contract_columns(node) if sql is not none else []
     }) }}
 {% endmacro %}
 

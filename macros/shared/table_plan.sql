@@ -36,9 +36,7 @@
 {% endmacro %}
 
 
-{# Docs and properties that differ from the table's. Only those: each ALTER is a version of its own. #}
-{% macro _upkeep_steps(settings, target, spec) %}
-    {% set steps = [] %}
+{% macro property_steps(settings, target, spec) %}
     {% set changed = {} %}
     {% for key, value in spec.upkeep.items() %}
         {% set text = (value | string | lower) if value is boolean else value | string %}
@@ -46,9 +44,13 @@
             {% do changed.update({key: text}) %}
         {% endif %}
     {% endfor %}
-    {% if changed %}
-        {% do steps.append({'kind': 'sql', 'name': 'properties', 'sql': ditto.set_properties_sql(settings.table, changed)}) %}
-    {% endif %}
+    {{ return([{'kind': 'sql', 'name': 'properties', 'sql': ditto.set_properties_sql(settings.table, changed)}] if changed else []) }}
+{% endmacro %}
+
+
+{# Docs and properties that differ from the table's. Only those: each ALTER is a version of its own. #}
+{% macro _upkeep_steps(settings, target, spec) %}
+    {% set steps = ditto.property_steps(settings, target, spec) %}
     {% if spec.comment and spec.comment != target.comment %}
         {% do steps.append({'kind': 'sql', 'name': 'comment', 'sql': ditto.comment_table_sql(settings.table, spec.comment)}) %}
     {% endif %}
@@ -115,6 +117,9 @@
         'missing': not facts.target.exists,
         'made_anew': mode.mode == 'full_refresh',
         'base_version': facts.head,
+        'head': facts.head,
+        'undo': none,
+        'undoes_until': none,
         'unit': settings.table
     }) %}
     {{ return(plan) }}

@@ -20,14 +20,16 @@ limit 5
 {%- endmacro %}
 
 
-{# What readers see when deleted rows are kept to be remembered. #}
-{% macro merger_view_sql(settings, columns, comment=none) %}
+{# What readers see when deleted rows are kept to be remembered, or when they read a `version` until the next one is whole. #}
+{% macro merger_view_sql(settings, columns, comment=none, version=none) %}
 create or replace view {{ settings.view }}
 {%- if comment %}
 comment {{ ditto.literal(comment) }}
 {%- endif %}
 as
 select {{ ditto.quote_all(columns | map(attribute='name')) }}
-from {{ settings.table }} as target
+from {{ settings.table }}{{ ' version as of ' ~ version if version is not none }} as target
+{%- if settings.keeps_deleted %}
 where not {{ ditto._deleted(settings, 'target') }}
+{%- endif %}
 {%- endmacro %}

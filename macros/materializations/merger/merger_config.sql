@@ -1,5 +1,6 @@
-{% macro merger_settings(node, full_refresh=false, dry=false) %}
-    {% set settings = ditto.common_settings(node, 'merger', full_refresh, dry) %}
+{# Also of the patterns that merge: `pattern` is theirs, and the dry run names its own `execution_time`. #}
+{% macro merger_settings(node, full_refresh=false, dry=false, pattern='merger', execution_time=none, formats=['delta']) %}
+    {% set settings = ditto.common_settings(node, pattern, full_refresh, dry, formats, execution_time) %}
     {% set soft_delete = ditto.option(node, 'soft_delete') %}
     {% set sequence_by = ditto.option(node, 'sequence_by') %}
     {% set order_by = ditto.list_option(node, 'order_by', sequence_by) %}
@@ -15,19 +16,29 @@
         'on_null_key': ditto.choice(node, 'on_null_key', ['error', 'allow'], 'error'),
         'order_by': order_by,
         'prune': ditto.choice(node, 'prune', [true, false], true),
+        'keeps_deleted': soft_delete and sequence_by and true or false,
         'view': none
     }) %}
-    {% if soft_delete and sequence_by %}
+    {% if settings.keeps_deleted %}
         {# A deleted key must be remembered, or a late change would bring it back: its row stays, hidden behind a view. #}
-        {% do settings.update({
-            'view': settings.table,
-            'view_identifier': settings.identifier,
-            'identifier': settings.identifier ~ '__data',
-            'table': ditto.table_name(settings.schema, settings.identifier ~ '__data')
-        }) %}
+        {% do settings.update(ditto.behind_view(settings)) %}
     {% endif %}
     {% do ditto._check_merger(settings) %}
     {{ return(settings) }}
+{% endmacro %}
+
+
+{# The rows live in `<model>__data`; the model's name is a view of them. #}
+{% macro behind_view(settings) %}
+    {% if settings.view %}
+        {{ return({}) }}
+    {% endif %}
+    {{ return({
+        'view': settings.table,
+        'view_identifier': settings.identifier,
+        'identifier': settings.identifier ~ '__data',
+        'table': ditto.table_name(settings.schema, settings.identifier ~ '__data')
+    }) }}
 {% endmacro %}
 
 
@@ -64,7 +75,7 @@
     {% elif settings.on_duplicate_key == 'latest' and not settings.order_by %}
         {% do ditto.error(settings.subject, 'on_duplicate_key: latest without order_by', 'columns that tell which row is the latest',
             "add order_by='updated_at' to the config of the model") %}
-    {% elif settings.view and settings.not_matched_by_source %}
+    {% elif settings.keeps_deleted and settings.not_matched_by_source %}
         {% do ditto.error(settings.subject, 'not_matched_by_source together with sequence_by and soft_delete',
             'one way to delete rows: what not_matched_by_source deletes leaves no trace that a late change could be compared with',
             'remove not_matched_by_source or sequence_by from the config of the model') %}

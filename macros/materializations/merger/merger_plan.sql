@@ -12,24 +12,31 @@
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, steps if not facts.target.exists else [])) }}
     {% endif %}
-    {% set diagnosis = {
+    {% set write = ditto.merger_write_steps(settings, made.columns, sql, mode.mode, [] if anew else facts.key_range, fence) %}
+    {% set intent = [{'kind': 'intent', 'name': 'intent'}] if anew or mode.mode == 'takeover' else [] %}
+    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + write + [{'kind': 'outcome', 'name': 'outcome'}])) }}
+{% endmacro %}
+
+
+{% macro merger_write_steps(settings, columns, sql, mode, key_range=[], fence=none) %}
+    {% set check = ditto.merger_key_check(settings, sql) %}
+    {% set write = [{
+        'kind': 'write', 'name': 'merge', 'diagnosis': check.diagnosis,
+        'sql': ditto.merger_merge_sql(settings, columns, sql, ditto.tag(dict(settings, mode=mode)), key_range, fence)
+    }] %}
+    {# Into a table of nothing but keys Delta only inserts, and there an error of the guard is one of a failed write. #}
+    {{ return(write if settings.soft_delete or ditto._merger_updated(settings, columns) else [check] + write) }}
+{% endmacro %}
+
+
+{% macro merger_key_check(settings, sql) %}
+    {{ return({'kind': 'check', 'name': 'check_keys', 'diagnosis': {
         'sql': ditto.merger_bad_keys_sql(settings, sql),
         'found': 'rows in the increment that share a key or have none; the first of them',
         'expected': 'one row for each key of ' ~ settings.unique_key | join(', ') ~ '; nothing was written',
         'fix': "correct the SELECT; or keep the newest row: on_duplicate_key='latest', order_by='updated_at';"
             ~ " or let null be a key: on_null_key='allow'"
-    } %}
-    {% set write = [{
-        'kind': 'write', 'name': 'merge', 'diagnosis': diagnosis,
-        'sql': ditto.merger_merge_sql(settings, made.columns, sql, ditto.tag(dict(settings, mode=mode.mode)),
-            [] if anew else facts.key_range, fence)
-    }, {'kind': 'outcome', 'name': 'outcome'}] %}
-    {% if not settings.soft_delete and not ditto._merger_updated(settings, made.columns) %}
-        {# Into a table of nothing but keys Delta only inserts, and there an error of the guard is one of a failed write. #}
-        {% set write = [{'kind': 'check', 'name': 'check_keys', 'diagnosis': diagnosis}] + write %}
-    {% endif %}
-    {% set intent = [{'kind': 'intent', 'name': 'intent'}] if anew or mode.mode == 'takeover' else [] %}
-    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + write)) }}
+    }}) }}
 {% endmacro %}
 
 
@@ -74,17 +81,22 @@
         {{ return([]) }}
     {% endif %}
     {% set view = facts.view %}
-    {% if view.exists and view.type != 'view' %}
-        {% do ditto.error(
-            settings.subject, 'a table under the name ' ~ settings.view,
-            'a view: with sequence_by and soft_delete the rows live in ' ~ settings.table ~ ', where deleted ones are remembered',
-            'keep its rows: alter table ' ~ settings.view ~ ' rename to ' ~ settings.table
-        ) %}
-    {% endif %}
+    {% do ditto.refuse_table_for_view(settings, view, 'with sequence_by and soft_delete', ', where deleted ones are remembered') %}
     {# A table made anew may have other types, to which a view does not adapt. #}
     {% if view.exists and not anew and ditto.lower_names(view.columns) == ditto.lower_names(columns)
         and (comment or '') in ('', view.comment) %}
         {{ return([]) }}
     {% endif %}
     {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment)}]) }}
+{% endmacro %}
+
+
+{% macro refuse_table_for_view(settings, view, condition, reason) %}
+    {% if view.exists and view.type != 'view' %}
+        {% do ditto.error(
+            settings.subject, 'a table under the name ' ~ settings.view,
+            'a view: ' ~ condition ~ ' the rows live in ' ~ settings.table ~ reason,
+            'keep its rows: alter table ' ~ settings.view ~ ' rename to ' ~ settings.table
+        ) %}
+    {% endif %}
 {% endmacro %}

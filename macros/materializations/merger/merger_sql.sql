@@ -9,13 +9,13 @@ using (
 {{ ditto.merger_source_sql(settings, columns, sql, tag, key_range, fence) }}
 ) as source
 on {{ ditto._merger_on(settings, tag, key_range) }}
-{%- if settings.soft_delete and not settings.view %}
+{%- if settings.soft_delete and not settings.keeps_deleted %}
 when matched and {{ ([deleted] + changes) | join(' and ') }} then delete
 {%- endif %}
 {%- if updated %}
 when matched {{ 'and ' if changes }}{{ changes | join(' and ') }} then update set {{ updated }}
 {%- endif %}
-when not matched {{ 'and not ' ~ deleted ~ ' ' if settings.soft_delete and not settings.view -}}
+when not matched {{ 'and not ' ~ deleted ~ ' ' if settings.soft_delete and not settings.keeps_deleted -}}
 then insert ({{ ditto.quote_all(columns | map(attribute='name')) }}) values ({{ ditto.select_columns(columns, 'source.', alias=false) }})
 {%- if settings.not_matched_by_source %}
 {{ ditto._merger_by_source(settings.not_matched_by_source) }}
@@ -52,7 +52,7 @@ then insert ({{ ditto.quote_all(columns | map(attribute='name')) }}) values ({{ 
     {% if settings.sequence_by %}
         {% set old, new = 'target.' ~ ditto.quote(settings.sequence_by), 'source.' ~ ditto.quote(settings.sequence_by) %}
         {% set condition = old ~ ' is null or ' ~ new ~ ' >= ' ~ old %}
-        {% if settings.view %}
+        {% if settings.keeps_deleted %}
             {% set condition = '(' ~ condition ~ ') and (not ' ~ new ~ ' <=> ' ~ old ~ ' or ' ~ ditto._deleted(settings, 'source')
                 ~ ' or not ' ~ ditto._deleted(settings, 'target') ~ ')' %}
         {% endif %}

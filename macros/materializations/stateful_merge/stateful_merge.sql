@@ -1,0 +1,88 @@
+{% materialization stateful_merge, adapter='spark', supported_languages=['sql'] %}
+    {% set settings = ditto.stateful_merge_settings(model, should_full_refresh(), ditto.is_dry_run()) %}
+    {% set sql = ditto.increment_sql(compiled_code) %}
+
+    {# Hooks before the facts: they may make what the model reads. #}
+    {{ run_hooks(pre_hooks) }}
+
+    {% set facts = ditto.stateful_merge_facts(model, settings, sql) %}
+    {% set plan = ditto.stateful_merge_plan(model, settings, facts, sql) %}
+    {% set outcome = ditto.run_plan(plan) %}
+    {% do ditto.report(plan, outcome) %}
+
+    {% do apply_grants(this, config.get('grants'), should_revoke(facts.target.exists, plan.made_anew)) %}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [this]}) }}
+{% endmaterialization %}
+
+
+{# What is there, and if the table has to go back: what that would undo, and whether it can. Reads only; the dry run has no SELECT. #}
+{% macro stateful_merge_facts(node, settings, sql=none) %}
+    {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
+    {% set facts = ditto.gather_facts(node, settings, sql) %}
+    {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier) if settings.view and sql is not none}) %}
+    {% do facts.update(ditto._content_facts(settings, facts)) %}
+    {% if settings.versioning == 'delta' %}
+        {% do facts.update({'undone': ditto._undone_facts(settings, facts, ditto.stateful_merge_decision(settings, facts))}) %}
+        {% do facts.target.update({'columns': facts.undone.columns or facts.target.columns}) %}
+    {% else %}
+        {% do facts.update({'history': ditto.history_facts(settings) if sql is not none}) %}
+    {% endif %}
+    {% do facts.update({'key_range': ditto.merger_key_range(settings, facts, sql) if sql and settings.versioning == 'delta' else []}) %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{# Are there rows that a first execution would find? Asked only when none is recorded before this one. #}
+{% macro _content_facts(settings, facts) %}
+    {% set earlier = ditto.execution_chain(facts.ledger.outcomes).live | selectattr('time', 'lt', settings.execution_time) | list %}
+    {% if earlier or facts.target.type != 'table' or settings.full_refresh or settings.dry %}
+        {{ return({'has_rows': false}) }}
+    {% endif %}
+    {{ return({'has_rows': ditto.fetch('select 1 as `one` from ' ~ settings.table ~ ' limit 1') | length > 0}) }}
+{% endmacro %}
+
+
+{% macro _undone_facts(settings, facts, decision) %}
+    {% set undone = {'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none} %}
+    {% if decision.restore is none or not facts.target.exists %}
+        {{ return(undone) }}
+    {% endif %}
+    {% set since = [decision.restore, decision.head] | min %}
+    {% if facts.head > since %}
+        {% do undone.update({
+            'commits': ditto.commits(settings.table, facts.head - since),
+            'leases': ditto.fetch(ditto.ledger_leases_sql(settings.ledger_table, settings.relation, since))
+        }) %}
+    {% endif %}
+    {% if not ditto.stands_at(undone.commits, decision.restore) %}
+        {% set readable = ditto.is_readable(settings.table, decision.restore) %}
+        {% do undone.update({
+            'readable': readable,
+            'columns': ditto.query_columns('select * from ' ~ settings.table ~ ' version as of ' ~ decision.restore) if readable else none,
+            'earliest': none if readable else ditto.earliest_restorable(settings, facts.ledger, facts.head)
+        }) %}
+    {% endif %}
+    {{ return(undone) }}
+{% endmacro %}
+
+
+{# Are the files of this version still there, and does Delta let us read them? Opens every file, reads no row. #}
+{% macro is_readable(table, version) %}
+    {{ return(ditto.fetch(ditto.probe_version_sql(table, version))[0]['verdict'] == 'readable') }}
+{% endmacro %}
+
+
+{# The earliest execution that can be replayed exactly: from it on, every base version can be read. The first execution of all
+   needs none. Halving: what is newer than a readable version is readable. #}
+{% macro earliest_restorable(settings, ledger, head) %}
+    {% set live = ditto.execution_chain(ledger.outcomes).live %}
+    {% set bounds = namespace(low=0, high=live | length) %}
+    {% for round in range(20) if bounds.low < bounds.high %}
+        {% set middle = (bounds.low + bounds.high) // 2 %}
+        {% set readable = ditto.is_readable(settings.table, live[middle].base_version) %}
+        {% set bounds.high = middle if readable else bounds.high %}
+        {% set bounds.low = bounds.low if readable else middle + 1 %}
+    {% endfor %}
+    {{ return(live[bounds.low].time if bounds.low < live | length else none) }}
+{% endmacro %}

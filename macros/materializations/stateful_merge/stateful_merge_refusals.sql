@@ -1,0 +1,103 @@
+{# Why a plan may not be carried out: a list of {rule, found, expected, fix}, where `rule` is what the config says about it. Pure. #}
+{% macro stateful_merge_problems(settings, facts, decision) %}
+    {% set problems = [] %}
+    {% if settings.dry or decision.mode == 'full_refresh' %}
+        {{ return(problems) }}
+    {% endif %}
+    {% if decision.stale_before %}
+        {% do problems.append({
+            'rule': settings.on_stale,
+            'found': 'stale executions before this one: ' ~ ditto._times(decision.stale_before) ~ '; an earlier one was replayed after them',
+            'expected': 'an unbroken chain of executions up to this one',
+            'fix': ditto._replay_commands(settings, decision.stale_before)
+        }) %}
+    {% endif %}
+    {% if decision.missing | reject('in', decision.stale_before) | list %}
+        {% set missing = decision.missing | reject('in', decision.stale_before) | list %}
+        {% do problems.append({
+            'rule': settings.on_gap,
+            'found': 'missing executions before this one (interval: ' ~ settings.interval ~ '): ' ~ ditto._times(missing),
+            'expected': 'an execution for every ' ~ settings.interval,
+            'fix': ditto._replay_commands(settings, missing) ~ "\n            or allow gaps: on_gap='warn' in the config of the model"
+        }) %}
+    {% endif %}
+    {% if decision.mode == 'first' and facts.has_rows and settings.existing_rows == 'error' %}
+        {% do problems.append({
+            'rule': 'error',
+            'found': settings.table ~ ' has rows, and no execution of stateful_merge is recorded for it',
+            'expected': 'an empty table, or a decision about its rows',
+            'fix': "start from them: existing_rows='keep' in the config of the model; or remove them: existing_rows='truncate'"
+        }) %}
+    {% endif %}
+    {{ return(problems + (ditto._restore_problems(settings, facts, decision) if settings.versioning == 'delta' else [])) }}
+{% endmacro %}
+
+
+{% macro _restore_problems(settings, facts, decision) %}
+    {% set problems = [] %}
+    {% set undone = facts.undone %}
+    {% if not undone.readable %}
+        {% do problems.append({
+            'rule': 'error',
+            'found': 'version ' ~ decision.restore ~ ' of ' ~ settings.table ~ ', which this execution is applied to, cannot be read any more: '
+                ~ 'its files were vacuumed, or it is older than delta.deletedFileRetentionDuration (backfill_window: '
+                ~ settings.backfill_window.replace('interval ', '') ~ ')',
+            'expected': 'a backfill from ' ~ (ditto.short_time(undone.earliest) ~ ' on, the earliest that is possible' if undone.earliest
+                else 'the first execution on: no version before an execution can be read any more') ~ '; nothing was changed',
+            'fix': ditto._beyond_retention_fix(settings, facts, undone)
+        }) %}
+    {% endif %}
+    {% set since = decision.head if decision.mode == 'takeover' else decision.restore %}
+    {% set foreign = ditto.foreign_commits(undone.commits, since, undone.leases) if decision.restore is not none else [] %}
+    {% if foreign %}
+        {% do problems.append({
+            'rule': settings.on_foreign_commits,
+            'found': 'commits by others that going back to version ' ~ decision.restore ~ ' would undo:\n    - ' ~ ditto.describe_commits(foreign),
+            'expected': 'nothing after version ' ~ decision.restore ~ ' but executions of this model; nothing was changed',
+            'fix': "put the change into the model's input, or let it be undone: on_foreign_commits='warn' in the config of the model"
+        }) %}
+    {% endif %}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{% macro _beyond_retention_fix(settings, facts, undone) %}
+    {% set live = ditto.execution_chain(facts.ledger.outcomes).live %}
+    {% set ways = [] %}
+    {% if undone.earliest %}
+        {% do ways.append('backfill from there: ' ~ ditto.run_command(settings.model, undone.earliest)) %}
+    {% endif %}
+    {% do ways.append('replay everything from the first execution, which needs no version: '
+        ~ ditto.run_command(settings.model, live[0].time)) %}
+    {{ return(ways | join('\n            or ')) }}
+{% endmacro %}
+
+
+{# Raise what the config calls an error, warn about the rest. #}
+{% macro refuse_stateful_merge(settings, problems) %}
+    {% for problem in problems if problem.rule == 'error' %}
+        {% do ditto.error(settings.subject, problem.found, problem.expected, problem.fix) %}
+    {% endfor %}
+    {% for problem in problems if problem.rule == 'warn' %}
+        {% do ditto.warning(settings.subject, problem.found) %}
+    {% endfor %}
+{% endmacro %}
+
+
+{% macro _times(times) %}
+    {% set shown = [] %}
+    {% for time in times[:10] %}
+        {% do shown.append(ditto.short_time(time)) %}
+    {% endfor %}
+    {{ return(shown | join(', ') ~ (' and ' ~ (times | length - 10) ~ ' more' if times | length > 10 else '')) }}
+{% endmacro %}
+
+
+{# In the order in which they have to run; this execution is the last of them. #}
+{% macro _replay_commands(settings, times) %}
+    {% set commands = [] %}
+    {% for time in times[:10] + [settings.execution_time] %}
+        {% do commands.append(ditto.run_command(settings.model, time)) %}
+    {% endfor %}
+    {{ return('run them in order:\n            ' ~ commands | join('\n            ')) }}
+{% endmacro %}

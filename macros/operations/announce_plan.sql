@@ -1,0 +1,107 @@
+{# What ditto_plan says, from the same decisions that a run makes. Pure. #}
+
+{# One execution after the other: each is decided as if those before it had run. #}
+{% macro announce(node, facts, times) %}
+    {% set world = namespace(facts=facts) %}
+    {% set executions = [] %}
+    {% for time in times %}
+        {% set settings = ditto._planning_settings(node, time) %}
+        {% set decision = ditto._decision(settings, world.facts) %}
+        {% set problems = ditto._announced_problems(settings, world.facts, decision) %}
+        {% do executions.append({
+            'execution_time': time, 'status': facts.get('statuses', {}).get(time), 'mode': decision.mode, 'reason': decision.reason, 'restore_version': decision.restore,
+            'truncates': decision.truncate, 'becomes_stale': decision.become_stale,
+            'allowed': problems | selectattr('rule', 'equalto', 'error') | list == [], 'problems': problems
+        }) %}
+        {% set world.facts = ditto._after(world.facts, settings, decision) %}
+    {% endfor %}
+    {% set stale = ditto.execution_chain(world.facts.ledger.outcomes).stale | map(attribute='time') | list %}
+    {% set commands = [] %}
+    {% for time in (times + stale) | unique | sort %}
+        {% do commands.append(ditto.run_command(node.name, time)) %}
+    {% endfor %}
+    {{ return({
+        'model': node.name, 'pattern': node.config.materialized, 'relation': ditto.relation_key(node.schema, node.alias),
+        'version': facts.head, 'executions': executions, 'stale_afterwards': stale, 'earliest_backfill': facts.earliest,
+        'first_execution': (facts.ledger.outcomes | map(attribute='time') | sort | first) if facts.ledger.outcomes else none,
+        'commands': commands
+    }) }}
+{% endmacro %}
+
+
+{% macro _decision(settings, facts) %}
+    {% if settings.pattern == 'stateful_merge' %}
+        {{ return(ditto.stateful_merge_decision(settings, facts)) }}
+    {% endif %}
+    {% set own = facts.get('statuses', {}).get(settings.execution_time) in ('live', 'stale') %}
+    {% set mode = ditto.plan_mode(settings, dict(facts, ledger=dict(facts.ledger, own=own))) %}
+    {{ return(dict(mode, restore=none, truncate=false, become_stale=[])) }}
+{% endmacro %}
+
+
+{% macro _announced_problems(settings, facts, decision) %}
+    {% set problems = [] %}
+    {% for open in facts.ledger.unfinished if open.execution_time != settings.execution_time %}
+        {% do problems.append({
+            'rule': 'error',
+            'found': 'execution ' ~ open.execution_time ~ ' did not finish: ' ~ ditto.describe_holder(open),
+            'expected': 'no unfinished execution of another time',
+            'fix': 'finish it: ' ~ ditto.run_command(settings.model, open.execution_time)
+                ~ " or give it up: dbt run-operation ditto_release --args '{model: " ~ settings.model ~ "}'"
+        }) %}
+    {% endfor %}
+    {% if settings.pattern == 'stateful_merge' %}
+        {% do problems.extend(ditto.stateful_merge_problems(settings, facts, decision) | rejectattr('rule', 'equalto', 'ignore')) %}
+    {% endif %}
+    {{ return(problems) }}
+{% endmacro %}
+
+
+{# The world as it will be once this execution has run. Its versions are only as high as they have to be. #}
+{% macro _after(facts, settings, decision) %}
+    {% set ledger = facts.ledger %}
+    {% set version = (facts.head or 0) + 2 %}
+    {% set outcome = {'generation': ledger.generation, 'event': 'committed', 'time': settings.execution_time,
+        'version': version, 'base_version': version - 1, 'seq': ledger.seq + 2} %}
+    {% set newest = [ledger.newest or settings.execution_time, settings.execution_time] | max %}
+    {{ return(dict(facts, head=version, has_rows=true, target=dict(facts.target, exists=true),
+        undone={'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none},
+        ledger=dict(ledger, seq=ledger.seq + 2, unfinished=[], own=false, outcomes=ledger.outcomes + [outcome],
+            last=outcome, previous=settings.execution_time, newest=newest))) }}
+{% endmacro %}
+
+
+{% macro plan_text(plan) %}
+    {% set lines = ['ditto: plan for ' ~ plan.model ~ ' (' ~ plan.pattern ~ '), table ' ~ plan.relation
+        ~ (' at version ' ~ plan.version if plan.version is not none else ''), ''] %}
+    {% for execution in plan.executions %}
+        {% set undo = 'restore version ' ~ execution.restore_version ~ ', then ' if execution.restore_version is not none
+            else ('empty the table, then ' if execution.truncates else '') %}
+        {% do lines.append('  ' ~ '%-20s' % ditto.short_time(execution.execution_time) ~ '%-11s' % execution.mode ~ undo ~ 'write: ' ~ execution.reason) %}
+        {% if execution.becomes_stale %}
+            {% do lines.append('  ' ~ ' ' * 31 ~ 'becomes stale: ' ~ ditto._times(execution.becomes_stale)) %}
+        {% endif %}
+        {% for problem in execution.problems %}
+            {% do lines.append('  ' ~ ' ' * 31 ~ ('REFUSED: ' if problem.rule == 'error' else 'warning: ') ~ problem.found) %}
+            {% do lines.append('  ' ~ ' ' * 31 ~ 'fix: ' ~ problem.fix) %}
+        {% endfor %}
+    {% endfor %}
+    {% do lines.append('') %}
+    {% if plan.pattern == 'stateful_merge' and plan.first_execution %}
+        {% do lines.append('  how far back: ' ~ (ditto.short_time(plan.earliest_backfill) if plan.earliest_backfill else 'no version is left to go back to')
+            ~ '; or everything from the first execution, ' ~ ditto.short_time(plan.first_execution)) %}
+    {% endif %}
+    {% set names = [] %}
+    {% for model in plan.downstream %}
+        {% do names.append(model.name ~ ' (' ~ model.materialized ~ ')') %}
+    {% endfor %}
+    {% do lines.append('  read by: ' ~ (names | join(', ') or 'no model')) %}
+    {% if plan.stale_afterwards %}
+        {% do lines.append('  stale afterwards, to be replayed: ' ~ ditto._times(plan.stale_afterwards)) %}
+    {% endif %}
+    {% do lines.append('  commands, in order:') %}
+    {% for command in plan.commands %}
+        {% do lines.append('    ' ~ command) %}
+    {% endfor %}
+    {{ return(lines | join('\n')) }}
+{% endmacro %}

@@ -1,0 +1,119 @@
+{# What would a run do? Nothing is touched:
+   dbt run-operation ditto_plan --args '{model: devices, execution_date: 2024-10-07}'
+   dbt run-operation ditto_plan --args '{model: devices, from: 2024-10-07, to: 2024-10-09, format: json}' #}
+{% macro ditto_plan(model, execution_date=none, from=none, to=none, interval=none, format='text') %}
+    {% if format not in ('text', 'json', 'both') %}
+        {% do ditto.error('ditto_plan', 'format: ' ~ format, 'text, json or both', "--args '{model: " ~ model ~ ", format: json}'") %}
+    {% endif %}
+    {% set node = ditto.find_model(model) %}
+    {% set range = ditto._planned_range(node, execution_date, from, to, interval) %}
+    {% set facts = dict(ditto._planning_facts(node, range.first), statuses=ditto._statuses(node)) %}
+    {% set times = ditto._planned_times(range, facts.statuses) %}
+    {% set announcement = ditto.announce(node, facts, times) %}
+    {% do announcement.update({'downstream': ditto.downstream_models(node)}) %}
+    {% for shown in ('text', 'json') if format in (shown, 'both') %}
+        {% do print(tojson(announcement) if shown == 'json' else ditto.plan_text(announcement)) %}
+    {% endfor %}
+{% endmacro %}
+
+
+{% macro _planned_range(node, execution_date, from, to, interval) %}
+    {% set single = execution_date or (var('execution_date', none) if not from and not to) %}
+    {% if (single and (from or to)) or (not single and not (from and to)) %}
+        {% do ditto.error('ditto_plan of ' ~ node.name, 'from: ' ~ from ~ ', to: ' ~ to ~ ', execution_date: ' ~ execution_date,
+            'one execution_date, or from and to',
+            "--args '{model: " ~ node.name ~ ", execution_date: 2024-10-07}' or --args '{model: " ~ node.name ~ ", from: 2024-10-07, to: 2024-10-09}'") %}
+    {% endif %}
+    {% set first, last = ditto.parse_execution_time(single or from), ditto.parse_execution_time(single or to) %}
+    {% set days = first[11:] == '00:00:00' and last[11:] == '00:00:00' %}
+    {% set step = interval or ditto.option(node, 'interval') or ('day' if days) %}
+    {% if first > last or step not in ditto.intervals() and not single %}
+        {% do ditto.error('ditto_plan of ' ~ node.name, 'from: ' ~ from ~ ', to: ' ~ to ~ ', interval: ' ~ step,
+            'a range in order, and how far apart the executions are: ' ~ ditto.intervals() | join(', '),
+            "--args '{model: " ~ node.name ~ ", from: 2024-10-07T08:00:00, to: 2024-10-07T10:00:00, interval: hour}'") %}
+    {% endif %}
+    {{ return({'first': first, 'last': last, 'interval': step, 'single': single and true or false}) }}
+{% endmacro %}
+
+
+{# Every interval of the range, and what the ledger has in it besides. #}
+{% macro _planned_times(range, statuses) %}
+    {% if range.single %}
+        {{ return([range.first]) }}
+    {% endif %}
+    {% set times = ditto.times_from(range.first, range.last, range.interval) + [range.last] %}
+    {% for time in statuses if range.first <= time and time <= range.last %}
+        {% do times.append(time) %}
+    {% endfor %}
+    {{ return(times | unique | sort | list) }}
+{% endmacro %}
+
+
+{# Every execution in the ledger and how it stands: live, stale, unfinished or released. #}
+{% macro _statuses(node) %}
+    {% set statuses = {} %}
+    {% if ditto.ledger_exists() %}
+        {% for row in ditto.fetch('select cast(`execution_time` as string) as `time`, `status` from ' ~ ditto.ledger_table('ditto_state')
+            ~ ' where `relation` = ' ~ ditto.literal(ditto.relation_key(node.schema, node.alias))) %}
+            {% do statuses.update({row['time']: row['status']}) %}
+        {% endfor %}
+    {% endif %}
+    {{ return(statuses) }}
+{% endmacro %}
+
+
+{% macro _planning_settings(node, execution_time) %}
+    {% if node.config.materialized == 'stateful_merge' %}
+        {{ return(ditto.stateful_merge_settings(node, execution_time=execution_time)) }}
+    {% endif %}
+    {{ return(ditto.common_settings(node, node.config.materialized, formats=['delta', 'parquet'], execution_time=execution_time)) }}
+{% endmacro %}
+
+
+{% macro _planning_facts(node, execution_time) %}
+    {% set settings = ditto._planning_settings(node, execution_time) %}
+    {% if not adapter.check_schema_exists(none, node.schema) %}
+        {{ return(ditto._no_facts(node, settings)) }}
+    {% elif settings.pattern != 'stateful_merge' %}
+        {{ return(dict(ditto.gather_facts(node, settings, none), earliest=none)) }}
+    {% endif %}
+    {% set facts = ditto.stateful_merge_facts(node, settings) %}
+    {% set versions = settings.versioning == 'delta' and facts.target.exists and facts.head is not none %}
+    {{ return(dict(facts, earliest=ditto.earliest_restorable(settings, facts.ledger, facts.head) if versions)) }}
+{% endmacro %}
+
+
+{# Before the first run not even the schema is there. #}
+{% macro _no_facts(node, settings) %}
+    {% set ledger = ditto.no_ledger_facts() %}
+    {% if ditto.ledger_exists() %}
+        {% do ledger.update(ditto.ledger_facts(settings.relation, settings.execution_time, chain=settings.chained)) %}
+    {% endif %}
+    {{ return({'ledger': ledger, 'target': {'exists': false, 'type': none, 'provider': none}, 'head': none, 'has_rows': false,
+        'undone': {'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none}, 'earliest': none}) }}
+{% endmacro %}
+
+
+{# Models that read this one, directly or not, in the order of their names. #}
+{% macro downstream_models(node) %}
+    {% set found = [node.unique_id] %}
+    {% set models = [] %}
+    {% for round in range(graph.nodes | length) %}
+        {% set before = found | length %}
+        {% for child in graph.nodes.values() if child.resource_type in ('model', 'snapshot') and child.unique_id not in found %}
+            {% if child.depends_on.nodes | select('in', found) | list %}
+                {% do found.append(child.unique_id) %}
+                {% set reads = [] %}
+                {% for parent in child.depends_on.nodes if parent in graph.nodes %}
+                    {% do reads.append(graph.nodes[parent].name) %}
+                {% endfor %}
+                {% do models.append({'name': child.name, 'materialized': child.config.materialized, 'resource_type': child.resource_type,
+                    'ditto': child.config.materialized in ditto.patterns(), 'reads': reads}) %}
+            {% endif %}
+        {% endfor %}
+        {% if found | length == before %}
+            {{ return(models | sort(attribute='name')) }}
+        {% endif %}
+    {% endfor %}
+    {{ return(models | sort(attribute='name')) }}
+{% endmacro %}
