@@ -33,10 +33,11 @@ Key = tuple[str, ...]
 
 @dataclass
 class Expected:
-    """The two tables as they should be, and how many rows a pipeline that only appends would have."""
+    """The tables as they should be, and how many rows a pipeline that only appends would have."""
 
     visits: dict[Key, Key] = field(default_factory=dict)
     devices: dict[Key, Key] = field(default_factory=dict)
+    exact: dict[Key, Key] = field(default_factory=dict)
     appended: int = 0
 
     def run(self, day: str) -> None:
@@ -45,13 +46,20 @@ class Expected:
         for row in visits:
             self.visits[(row["visit_id"],)] = (row["visit_id"], row["page"], day)
         changes = [row for row in read("raw_device_changes") if row["ingested_on"] == day]
-        for row in changes:
-            key = (row["type"], row["version"])
-            if row["is_deleted"] == "true":
-                self.devices.pop(key, None)
-            else:
-                self.devices[key] = (*key, row["full_name"])
+        apply(changes, self.devices)
+        # As if nothing had ever happened after this day.
+        self.exact = {}
+        apply([row for row in read("raw_device_changes") if row["ingested_on"] <= day], self.exact)
         self.appended += len(visits) + len(changes)
+
+
+def apply(changes: list[dict[str, str]], table: dict[Key, Key]) -> None:
+    for row in changes:
+        key = (row["type"], row["version"])
+        if row["is_deleted"] == "true":
+            table.pop(key, None)
+        else:
+            table[key] = (*key, row["full_name"])
 
 
 def read(seed: str) -> list[dict[str, str]]:
@@ -87,6 +95,13 @@ def compare(rows: Iterable[Key], expected: Iterable[Key]) -> str:
     return f"{len(found):>4} rows  {duplicates:>2} duplicates  {verdict}"
 
 
+def executions() -> dict[str, str]:
+    """How each execution of devices_exact stands: `version 3, live`."""
+    columns = "cast(to_date(execution_time) as string), delta_table_version, status"
+    rows = query(f"select {columns} from {{schema}}.ditto_state where relation = lower('{{schema}}.devices_exact')")
+    return {day: f"version {version}, {status}" for day, version, status in rows}
+
+
 def show(title: str, rows: list[Key]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     print(f"\n{title}\n")
@@ -100,7 +115,9 @@ def main() -> None:
     print("ditto: the same pipeline, run on time, twice and late. Spark starts first (about half a minute).\n")
     print(f"  {dbt('seed', '--full-refresh'):5.1f} s  dbt seed")
     expected = Expected()
-    table: list[Key] = [("execution date", "what", "visits (insert_overwrite)", "devices (merger)")]
+    names = ("visits (insert_overwrite)", "devices (merger)", "devices_exact (stateful_merge)")
+    table: list[Key] = [("execution date", "what", *names)]
+    backfill: list[tuple[str, dict[str, str]]] = []
     for number, (day, what) in enumerate(STEPS):
         again = ["--full-refresh"] if number == 0 and is_there("devices") else []
         seconds = dbt("run", "--vars", f"{{execution_date: {day}}}", *again)
@@ -108,12 +125,18 @@ def main() -> None:
         expected.run(day)
         visits = compare(query("select visit_id, page, visit_date from {schema}.visits"), expected.visits.values())
         devices = compare(query("select type, version, full_name from {schema}.devices"), expected.devices.values())
-        table.append((day, what, visits, devices))
+        exact = compare(query("select type, version, full_name from {schema}.devices_exact"), expected.exact.values())
+        table.append((day, what, visits, devices, exact))
+        if what == "backfill" or STEPS[number + 1][1] == "backfill":
+            backfill.append((f"after the backfill of {day}" if what == "backfill" else "before", executions()))
     print(f"  {dbt('test'):5.1f} s  dbt test")
 
     show("After each run, compared with what the source files say:", table)
     total = len(expected.visits) + len(expected.devices)
     print(f"\n  A pipeline that appends would now have {expected.appended} rows instead of {total}.")
+    states = [(day, *(state[day] for _, state in backfill)) for day in DAYS]
+    show("The backfill of devices_exact, in the ledger:", [("execution date", *(when for when, _ in backfill)), *states])
+    print("\n  Each day is applied to the table as it was before that day, so the days after it are stale until they follow.")
     state = query(
         "select relation, execution_time, mode, delta_table_version, live, rows_inserted, rows_updated, rows_deleted"
         " from {schema}.ditto_state order by relation, execution_time"
@@ -132,7 +155,11 @@ Try next:
   dbt run                                           what an error looks like: no date, no run
   dbt test                                          duplicates, gaps, and the ledger against the tables' history
   dbt run-operation ditto_verify                    was the ledger tampered with?
-  less docs/merger.md models/demo/merger/devices.sql
+  dbt run-operation ditto_plan --args '{model: devices_exact, execution_date: 2024-10-06}'
+                                                    what would a replay do, and what would be stale after it?
+  ./scripts/backfill devices_exact --from 2024-10-06 --to 2024-10-08
+                                                    do it, all dates in order
+  less docs/stateful_merge.md models/demo/stateful_merge/devices_exact.sql
 """
     )
 

@@ -21,7 +21,7 @@
 {% macro foreign_commits(commits, version, leases) %}
     {% set foreign = [] %}
     {% for commit in commits if commit.version > version and ditto.changes_rows(commit) and not commit.tag %}
-        {% if commit.operation not in ('RESTORE', 'TRUNCATE') or not ditto._under_lease(commit.version, leases) %}
+        {% if commit.operation not in ('RESTORE', 'TRUNCATE', 'CREATE OR REPLACE TABLE') or not ditto._under_lease(commit.version, leases) %}
             {% do foreign.append(commit) %}
         {% endif %}
     {% endfor %}

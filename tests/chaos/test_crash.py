@@ -1,4 +1,4 @@
-"""Kill both patterns between any two statements; the retry gives what an undisturbed run gives."""
+"""Kill every pattern between any two statements; the retry gives what an undisturbed run gives."""
 
 from __future__ import annotations
 
@@ -63,6 +63,34 @@ def merging() -> Scenario:
     return Scenario("merger", prepare, normal_run, "merged", merged)
 
 
+def backfilling(replayed: int, **config: object) -> Scenario:
+    """Three days are there; an earlier one is killed while it is replayed, then the later ones are replayed too."""
+
+    def prepare(project: Project) -> None:
+        project.model("merged", MERGE, materialized="stateful_merge", unique_key="id", **config)
+        for number in range(3):
+            project.must_run(day(number))
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return project.run(day(replayed))
+
+    def anew(project: Project, attempt: int) -> None:
+        for number in range(replayed + 1 if attempt else 3, 3):
+            project.must_run(day(number))
+
+    rows = [(i, f"row {i} of {day(replayed)}", "x") for i in range(4)]
+    stale = [day(number) for number in range(replayed + 1, 3)]
+    return Scenario(f"stateful_merge {config}", prepare, command, "merged", lambda attempt: rows, anew=anew, stale=stale)
+
+
+def stateful(**config: object) -> Scenario:
+    def prepare(project: Project) -> None:
+        project.model("merged", MERGE, materialized="stateful_merge", unique_key="id", **config)
+        project.must_run(day(0))
+
+    return Scenario(f"stateful_merge {config}", prepare, normal_run, "merged", merged)
+
+
 def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
     return Scenario(base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected)
 
@@ -87,6 +115,11 @@ SCENARIOS = {
     "merger, first run with a view": (first_of_all, 7),
     "merger": (merging, 2),
     "merger, full refresh": (lambda: refreshing(merging(), merged(0)), 4),
+    "stateful_merge, normal": (stateful, 3),
+    "stateful_merge, backfill": (lambda: backfilling(1), 4),
+    "stateful_merge, backfill of the first": (lambda: backfilling(0, readers="pinned"), 4),
+    "stateful_merge history": (lambda: stateful(versioning="history", file_format="parquet"), 4),
+    "stateful_merge history, backfill": (lambda: backfilling(1, versioning="history"), 5),
     "insert_overwrite predicate": (overwriting, 2),
     "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
     "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
@@ -96,7 +129,12 @@ SCENARIOS = {
 
 
 # The same steps as their siblings, on the other pattern: ./scripts/test -m slow
-SLOW = {"insert_overwrite, full refresh", "insert_overwrite parquet, full refresh"}
+SLOW = {
+    "insert_overwrite, full refresh",
+    "insert_overwrite parquet, full refresh",
+    "stateful_merge history",
+    "stateful_merge history, backfill",
+}
 
 
 @pytest.mark.parametrize(

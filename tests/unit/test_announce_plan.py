@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -187,6 +188,7 @@ def operation(ditto: Ditto, known: dict[str, Any], **config: Any) -> Ditto:
     nodes = {item["unique_id"]: item for item in (devices, report)}
     return ditto.with_context(
         graph={"nodes": nodes},
+        adapter=SimpleNamespace(check_schema_exists=lambda database, schema: True),
         macros={
             "stateful_merge_facts": lambda *args, **kwargs: known,
             "_statuses": lambda *args: {item["time"]: "live" for item in known["ledger"]["outcomes"]},

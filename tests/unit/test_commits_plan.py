@@ -129,7 +129,7 @@ def test_an_update_by_hand_is_foreign_from_the_version_on(ditto: Ditto) -> None:
     assert foreign(ditto, commits, 5) == []
 
 
-@pytest.mark.parametrize("operation", ["RESTORE", "TRUNCATE", "DELETE"])
+@pytest.mark.parametrize("operation", ["RESTORE", "TRUNCATE"])
 def test_going_back_under_a_lease_is_our_own(ditto: Ditto, operation: str) -> None:
     commits = [merge(6), commit(5, operation), merge(4)]
     lease = (started(1, 4), ended(1, 6))
@@ -162,7 +162,7 @@ def test_leases_on_a_table_that_did_not_exist_yet(ditto: Ditto) -> None:
     assert foreign(ditto, commits, -1, started(1, None), started(2, None), ended(2, 2, "released")) == []
 
 
-@pytest.mark.parametrize("operation", ["UPDATE", "WRITE", "MERGE"])
+@pytest.mark.parametrize("operation", ["UPDATE", "WRITE", "MERGE", "DELETE"])
 def test_other_writes_without_a_name_are_foreign_even_under_a_lease(ditto: Ditto, operation: str) -> None:
     commits = [merge(6), commit(5, operation), merge(4)]
     assert foreign(ditto, commits, 2, started(1, 4), ended(1, 6)) == [5]

@@ -9,6 +9,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 from macro_harness import Ditto, relation, sql
 
+NOW = "2024-10-07 00:00:00"
 LEDGER = "`demo`.`ditto_ledger`"
 
 
@@ -111,6 +112,27 @@ def test_an_older_generation_and_a_finished_lease_are_past(ditto: Ditto) -> None
     current = old | {"generation": 2}
     found = facts(ditto, row | {"previous": current, "newest": current})
     assert (found["previous"], found["newest"]) == ("2024-10-06 00:00:00", "2024-10-06 00:00:00")
+
+
+def test_outcomes_of_an_older_generation_are_not_in_the_chain(ditto: Ditto) -> None:
+    outcomes = [{"generation": number, "event": "committed", "time": NOW, "seq": number} for number in (1, 2, 2)]
+    row = {"relation": "demo.visits", "generation": 2, "seq": 9, "hash": "h", "own": False, "outcomes": outcomes}
+    assert [outcome["generation"] for outcome in facts(ditto, row)["outcomes"]] == [2, 2]
+    assert facts(ditto)["outcomes"] == []
+
+
+def test_outcomes_are_read_only_for_patterns_that_undo(ditto: Ditto) -> None:
+    assert "collect_list" not in ditto.ledger_read_sql(LEDGER, ["demo.visits"], NOW)
+    chain = sql(ditto.ledger_read_sql(LEDGER, ["demo.visits"], NOW, chain=True))
+    assert "filter (where `event` <> 'started' and `undoes_until` is not null) as `outcomes`" in chain
+
+
+def test_leases_since_a_version_come_in_their_order(ditto: Ditto) -> None:
+    assert sql(ditto.ledger_leases_sql(LEDGER, "demo.it's", 4)) == sql(rf"""
+        select `event`, `token`, `version` from {LEDGER}
+        where `relation` = 'demo.it\'s' and `token` is not null and coalesce(`version`, -1) >= 4
+        order by `token`, `seq`
+    """)
 
 
 def test_only_upstream_models_of_ditto_are_inputs(ditto: Ditto) -> None:

@@ -94,6 +94,27 @@ def test_commits_of_runs_that_died_before_their_outcome_are_recorded_too(ditto: 
     assert json.loads(events[0]["details"]) == {"recorded_by": "me"}
 
 
+def test_commits_of_another_pattern_are_no_outcomes_of_this_one(ditto: Ditto) -> None:
+    """The model changed its materialization: what the other pattern lost has another meaning."""
+    tag = commit(4, "lost", BEFORE)["tag"] | {"pattern": "stateful_merge"}
+    commits = [commit(5, "me"), commit(4, "lost", BEFORE, tag=tag), commit(3, "old", BEFORE)]
+    assert [event["invocation_id"] for event in ditto.outcome_events(plan(last()), commits)] == ["me"]
+
+
+def test_a_leased_run_that_died_left_no_outcome(ditto: Ditto) -> None:
+    """It was taken over or released, and what it committed undone."""
+    commits = [commit(7, "me"), commit(6, None, operation="RESTORE"), commit(5, "dead"), commit(3, "old", BEFORE)]
+    leased = plan(last(), leased=True, undoes_until="9999-12-31 00:00:00", base_version=3)
+    (event,) = ditto.outcome_events(leased, commits, token=2)
+    assert short([event]) == [("me", NOW, 1, 6, 6, 7)]
+    assert event["undoes_until"] == "9999-12-31 00:00:00"
+
+
+def test_other_outcomes_undo_nothing(ditto: Ditto) -> None:
+    (event,) = ditto.outcome_events(plan(last(), undoes_until=None), [commit(4, "me"), commit(3, "old", BEFORE)])
+    assert event["undoes_until"] is None
+
+
 def test_what_the_ledger_knows_is_not_recorded_again(ditto: Ditto) -> None:
     commits = [commit(4, "me"), commit(3, "old", BEFORE), commit(2, "older", BEFORE), commit(1, "oldest", BEFORE)]
     assert [event["invocation_id"] for event in ditto.outcome_events(plan(last()), commits)] == ["me"]

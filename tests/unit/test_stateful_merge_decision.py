@@ -551,3 +551,57 @@ def test_history_needs_the_name_execution_time_for_itself(ditto: Ditto) -> None:
     wider = [*ROWS, {"name": "Execution_Time", "type": "string", "comment": ""}]
     text = refusal(lambda: plan(ditto, with_history(facts(FOUR)) | {"increment": wider}, "10-09", versioning="history"))
     assert "a column execution_time in the SELECT" in text
+
+
+# --- what a review found ---------------------------------------------------------------------------------------------
+
+
+def test_emptying_the_table_is_refused_over_commits_by_others_too(ditto: Ditto) -> None:
+    by_hand = {"version": 5, "operation": "DELETE", "user": "ada", "at": "noon", "tag": None, "restored": None}
+    known = facts(FOUR, head=5, undone=UNTOUCHED | {"commits": [by_hand]})
+    found = problems(ditto, known, "10-05")
+    assert [problem["rule"] for problem in found] == ["error"]
+    assert "emptying the table would undo:\n    - version 5: DELETE by ada" in found[0]["found"]
+
+
+def test_keys_of_a_table_of_nothing_else_are_checked_before_the_intent(ditto: Ditto) -> None:
+    """There the guard of the MERGE fails as a failed write, so refused rows would leave an unfinished execution."""
+    only_keys = [{"name": "id", "type": "int", "comment": ""}]
+    known = facts(applied("10-06"), increment=only_keys)
+    known["target"]["columns"] = only_keys
+    assert names(plan(ditto, known)) == ["check_keys", "intent", "properties", "merge", "outcome"]
+
+
+@pytest.mark.parametrize(("previous", "day", "missing"), [
+    ("2024-02-29", "2024-03-31", []),
+    ("2024-01-31", "2024-02-29", []),
+    ("2024-01-31", "2024-03-31", ["2024-02-29"]),
+])  # fmt: skip
+def test_the_end_of_a_month_is_no_gap(ditto: Ditto, previous: str, day: str, missing: list[str]) -> None:
+    decision = decide(ditto, facts([outcome(previous, 1)]), day, interval="month")
+    assert [time[:10] for time in decision["missing"]] == missing
+
+
+def test_a_dropped_table_holds_nothing_of_the_ledger(ditto: Ditto) -> None:
+    stale = [*FOUR, outcome("10-06", 6, 5)]
+    decision = decide(ditto, facts(stale, exists=False), "10-09", interval="day")
+    assert short(decision) == ("first", None, False)
+    assert (decision["stale_before"], decision["missing"], decision["become_stale"]) == ([], [], [])
+    opened = unfinished("10-09", None, None, mode="first")
+    taken_over = decide(ditto, facts(stale, head=1, opened=opened, has_rows=True), "10-09")
+    assert short(taken_over) == ("takeover", None, True)
+    assert taken_over["stale"] == []
+
+
+@pytest.mark.parametrize(("config", "ok"), [
+    ({"interval": "month"}, True),
+    ({"interval": "month", "backfill_window": "30 days"}, False),
+    ({"interval": "week", "backfill_window": "7 days"}, False),
+    ({"interval": "day", "backfill_window": "25 hours"}, True),
+])  # fmt: skip
+def test_the_window_is_longer_than_the_interval(ditto: Ditto, config: dict[str, str], ok: bool) -> None:
+    """What an execution was applied to was committed an interval before it."""
+    if ok:
+        settings(ditto, **config)
+    else:
+        assert "longer than the interval" in refusal(lambda: settings(ditto, **config))

@@ -131,3 +131,53 @@ def test_dbt_is_told_what_was_done(ditto: Ditto, outcome: dict[str, Any] | None,
     ditto.with_context(noop_statement=noop_statement).report(PLAN | {"steps": steps}, outcome)
     assert told[1:] == [rows, "create table t"]
     assert told[0] == ditto.outcome_message(PLAN, outcome)
+
+
+# --- runs that hold a lease -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("undo", "given_up"), [(False, True), (True, False)])
+def test_a_refused_run_gives_its_lease_back_unless_the_table_went_back(
+    ditto: Ditto, undo: bool, given_up: bool
+) -> None:
+    context, _ = engine(ditto, "refused", problems=("key 1",))
+    given: list[dict[str, Any]] = []
+    context = context.with_context(
+        macros={**context._overrides["macros"], "give_up": lambda plan, lease: given.append(lease)}
+    )
+    with pytest.raises(CompilationError, match="bad rows"):
+        context.guarded_write(PLAN | {"undo": undo}, write(), {"token": 3, "hash": "h"})
+    assert given == ([{"token": 3, "hash": "h"}] if given_up else [])
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [("[a=b,c=d]", []), ("[a=b]", ["alter table `demo`.`visits` set tblproperties (\\'c\\' = \\'d\\')"])],
+)
+def test_properties_are_set_again_only_where_a_restore_changed_them(
+    ditto: Ditto, properties: str, expected: list[str]
+) -> None:
+    context, sent = engine(ditto)
+    found = {"properties": properties}
+    context = context.with_context(macros={**context._overrides["macros"], "table_facts": lambda *args: found})
+    settings = {"table": "`demo`.`visits`", "schema": "demo", "identifier": "visits"}
+    step = {"kind": "upkeep", "settings": settings, "spec": {"upkeep": {"a": "b", "c": "d"}}, "fence": "1 = 1"}
+    context.keep_properties(step)
+    assert len(sent) == len(expected)
+    assert all(
+        "if 1 = 1 then" in statement and part in statement for statement, part in zip(sent, expected, strict=True)
+    )
+
+
+def test_readers_are_pinned_to_the_version_that_was_recorded(ditto: Ditto) -> None:
+    context, sent = engine(ditto)
+    macros = {**context._overrides["macros"], "record_outcome": lambda plan, lease: {"version": 7}}
+    pin = {
+        "kind": "pin",
+        "name": "pin",
+        "placeholder": "_v_",
+        "sql": "create view v as select * from t version as of _v_",
+    }
+    steps = [{"kind": "outcome", "name": "outcome"}, pin]
+    context.with_context(macros=macros).run_plan(PLAN | {"steps": steps})
+    assert sent == ["create view v as select * from t version as of 7"]

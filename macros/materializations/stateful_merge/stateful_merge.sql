@@ -35,7 +35,9 @@
 
 {# Are there rows that a first execution would find? Asked only when none is recorded before this one. #}
 {% macro _content_facts(settings, facts) %}
-    {% set earlier = ditto.execution_chain(facts.ledger.outcomes).live | selectattr('time', 'lt', settings.execution_time) | list %}
+    {% set own = facts.ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
+    {% set emptied = own and own[0].base_version is none %}
+    {% set earlier = ditto.chain_of_table(facts, own).live | selectattr('time', 'lt', settings.execution_time) | list if not emptied else [] %}
     {% if earlier or facts.target.type != 'table' or settings.full_refresh or settings.dry %}
         {{ return({'has_rows': false}) }}
     {% endif %}
@@ -45,25 +47,39 @@
 
 {% macro _undone_facts(settings, facts, decision) %}
     {% set undone = {'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none} %}
-    {% if decision.restore is none or not facts.target.exists %}
+    {% if decision.since is none or facts.head is none %}
         {{ return(undone) }}
     {% endif %}
-    {% set since = [decision.restore, decision.head] | min %}
+    {% set since = decision.since if decision.restore is none else [decision.restore, decision.since] | min %}
     {% if facts.head > since %}
         {% do undone.update({
             'commits': ditto.commits(settings.table, facts.head - since),
             'leases': ditto.fetch(ditto.ledger_leases_sql(settings.ledger_table, settings.relation, since))
         }) %}
     {% endif %}
-    {% if not ditto.stands_at(undone.commits, decision.restore) %}
+    {% if decision.restore is not none and not ditto.stands_at(undone.commits, decision.restore) %}
         {% set readable = ditto.is_readable(settings.table, decision.restore) %}
         {% do undone.update({
             'readable': readable,
-            'columns': ditto.query_columns('select * from ' ~ settings.table ~ ' version as of ' ~ decision.restore) if readable else none,
+            'columns': ditto._columns_at(settings.table, decision.restore, facts.target.columns) if readable else none,
             'earliest': none if readable else ditto.earliest_restorable(settings, facts.ledger, facts.head)
         }) %}
     {% endif %}
     {{ return(undone) }}
+{% endmacro %}
+
+
+{# The columns of a version; it does not tell their comments, so those of today stand in. #}
+{% macro _columns_at(table, version, columns) %}
+    {% set comments = {} %}
+    {% for column in columns %}
+        {% do comments.update({column.name | lower: column.comment}) %}
+    {% endfor %}
+    {% set found = ditto.query_columns('select * from ' ~ table ~ ' version as of ' ~ version) %}
+    {% for column in found %}
+        {% do column.update({'comment': comments.get(column.name | lower, '')}) %}
+    {% endfor %}
+    {{ return(found) }}
 {% endmacro %}
 
 

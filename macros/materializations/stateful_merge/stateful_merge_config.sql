@@ -10,7 +10,7 @@
         'on_stale': ditto.choice(node, 'on_stale', ['error', 'warn', 'ignore'], 'error'),
         'on_gap': ditto.choice(node, 'on_gap', ['error', 'warn', 'ignore'], 'error'),
         'on_foreign_commits': ditto.choice(node, 'on_foreign_commits', ['error', 'warn'], 'error'),
-        'existing_rows': ditto.choice(node, 'existing_rows', ['error', 'keep', 'truncate'], 'error'),
+        'existing_rows': ditto.choice(node, 'existing_rows', ['error', 'keep', 'truncate'] if versioning == 'delta' else ['error', 'truncate'], 'error'),
         'backfill_window': ditto._backfill_window(node),
         'readers': ditto.choice(node, 'readers', ['table', 'pinned'], 'table')
     }) %}
@@ -28,13 +28,18 @@
 {% endmacro %}
 
 
-{# As Delta spells it: `interval 30 days`. #}
+{# As Delta spells it: `interval 30 days`. Delta counts the age of a version from its commit, and what an execution was applied to
+   was committed an interval before: a window that is shorter than that would let nobody go back even once. #}
 {% macro _backfill_window(node) %}
-    {% set given = ditto.option(node, 'backfill_window', '30 days') | string | trim | lower %}
-    {% if not modules.re.fullmatch('[1-9][0-9]* (hour|day|week)s?', given) %}
+    {% set interval = ditto.option(node, 'interval') %}
+    {% set default = '100 days' if interval == 'month' else '30 days' %}
+    {% set given = ditto.option(node, 'backfill_window', default) | string | trim | lower %}
+    {% set found = modules.re.fullmatch('([1-9][0-9]*) (hour|day|week)s?', given) %}
+    {% set hours = {'hour': 1, 'day': 24, 'week': 168, 'month': 744} %}
+    {% if not found or found.group(1) | int * hours[found.group(2)] <= hours.get(interval, 0) %}
         {% do ditto.error(
-            ditto.subject(node), 'backfill_window: ' ~ given, 'a number of hours, days or weeks',
-            "add backfill_window='30 days' to the config of the model"
+            ditto.subject(node), 'backfill_window: ' ~ given ~ (', interval: ' ~ interval if interval else ''),
+            'a number of hours, days or weeks, longer than the interval', "add backfill_window='" ~ default ~ "' to the config of the model"
         ) %}
     {% endif %}
     {{ return('interval ' ~ given) }}

@@ -16,9 +16,10 @@
     {% endif %}
     {% set undoes = decision.restore is not none or decision.truncate or settings.versioning == 'history' %}
     {# What is refused after the table went back would leave it there: so the rows are looked at first. #}
-    {% set check = [ditto.merger_key_check(settings, sql)] if undoes and settings.on_duplicate_key ~ settings.on_null_key != 'latestallow' else [] %}
+    {% set checked = undoes or parts.write | selectattr('kind', 'equalto', 'check') | list %}
+    {% set check = [ditto.merger_key_check(settings, sql)] if checked and settings.on_duplicate_key ~ settings.on_null_key != 'latestallow' else [] %}
     {% set plan = ditto.new_plan(settings, facts, decision,
-        check + [{'kind': 'intent', 'name': 'intent'}] + parts.before + parts.made + parts.write + [{'kind': 'outcome', 'name': 'outcome'}] + parts.after) %}
+        check + [{'kind': 'intent', 'name': 'intent'}] + parts.before + parts.made + parts.write | rejectattr('kind', 'equalto', 'check') | list + [{'kind': 'outcome', 'name': 'outcome'}] + parts.after) %}
     {% do plan.update({
         'base_version': none if decision.truncate else (facts.head if decision.restore is none else decision.restore),
         'head': decision.head,

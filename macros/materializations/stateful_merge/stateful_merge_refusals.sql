@@ -47,13 +47,13 @@
             'fix': ditto._beyond_retention_fix(settings, facts, undone)
         }) %}
     {% endif %}
-    {% set since = decision.head if decision.mode == 'takeover' else decision.restore %}
-    {% set foreign = ditto.foreign_commits(undone.commits, since, undone.leases) if decision.restore is not none else [] %}
-    {% if foreign %}
+    {% set foreign = ditto.foreign_commits(undone.commits, decision.since, undone.leases) if decision.since is not none else [] %}
+    {% if foreign and (decision.truncate or decision.restore is not none) %}
+        {% set what = 'emptying the table' if decision.restore is none else 'going back to version ' ~ decision.restore %}
         {% do problems.append({
             'rule': settings.on_foreign_commits,
-            'found': 'commits by others that going back to version ' ~ decision.restore ~ ' would undo:\n    - ' ~ ditto.describe_commits(foreign),
-            'expected': 'nothing after version ' ~ decision.restore ~ ' but executions of this model; nothing was changed',
+            'found': 'commits by others that ' ~ what ~ ' would undo:\n    - ' ~ ditto.describe_commits(foreign),
+            'expected': 'nothing after version ' ~ decision.since ~ ' but executions of this model; nothing was changed',
             'fix': "put the change into the model's input, or let it be undone: on_foreign_commits='warn' in the config of the model"
         }) %}
     {% endif %}
@@ -67,8 +67,12 @@
     {% if undone.earliest %}
         {% do ways.append('backfill from there: ' ~ ditto.run_command(settings.model, undone.earliest)) %}
     {% endif %}
-    {% do ways.append('replay everything from the first execution, which needs no version: '
-        ~ ditto.run_command(settings.model, live[0].time)) %}
+    {% if settings.existing_rows != 'keep' %}
+        {% do ways.append('replay everything from the first execution, which needs no version: '
+            ~ ditto.run_command(settings.model, live[0].time)) %}
+    {% endif %}
+    {% do ways.append('if nothing was vacuumed, let Delta read older versions again: alter table ' ~ settings.table
+        ~ " set tblproperties ('delta.deletedFileRetentionDuration' = 'interval 365 days'), and raise backfill_window") %}
     {{ return(ways | join('\n            or ')) }}
 {% endmacro %}
 

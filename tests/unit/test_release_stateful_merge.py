@@ -1,0 +1,98 @@
+"""Giving up an unfinished execution of stateful_merge: the table goes back to where it was before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from macro_harness import Ditto
+from stateful_merge_model import applied, facts, node, refusal, unfinished
+
+
+def commit(version: int, operation: str = "MERGE", tagged: bool = True, restored: int | None = None) -> dict[str, Any]:
+    tag = {"pattern": "stateful_merge", "invocation_id": "dead"} if tagged else None
+    return {"version": version, "operation": operation, "tag": tag, "restored": restored, "user": "ada", "at": "noon"}
+
+
+def release(
+    ditto: Ditto, opened: dict[str, Any], history: list[dict[str, Any]], **config: Any
+) -> tuple[list[Any], Ditto]:
+    """What is sent, and the event that ends the lease."""
+    seen: list[Any] = []
+    commits = list(history)
+
+    def send(name: str, statement: str) -> None:
+        seen.append(statement)
+        commits.insert(0, commit(commits[0]["version"] + 1, "RESTORE", tagged=False))
+
+    def give_up(plan: dict[str, Any], lease: dict[str, Any], undoes_until: str | None = None) -> None:
+        seen.append((plan["execution_time"], plan["head"], undoes_until))
+
+    package = ditto.with_context(
+        macros={
+            "table_facts": lambda *args: facts(applied("10-05"), exists=bool(history))["target"],
+            "commits": lambda table, limit: commits[:limit],
+            "fetch": lambda statement: [{"event": "started", "token": 3, "version": opened["version"]}],
+            "claim": lambda plan: {"token": 4, "hash": "h"},
+            "give_up": give_up,
+            "send": send,
+        }
+    )
+    ledger = facts(applied("10-05", "10-06", "10-07", "10-08"))["ledger"]
+    package.release_stateful_merge(node(**config), ledger, opened)
+    return seen, package
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [commit(5, "RESTORE", tagged=False, restored=2), commit(4)],
+        [commit(6), commit(5, "RESTORE", tagged=False, restored=2), commit(4)],
+        [commit(5, "TRUNCATE", tagged=False), commit(4)],
+    ],
+)
+def test_the_table_goes_back_to_the_version_from_before(ditto: Ditto, history: list[dict[str, Any]]) -> None:
+    seen, package = release(ditto, unfinished("10-07", base_version=2, version=4), history)
+    assert "restore table `demo`.`devices` to version as of 4" in seen[0]
+    assert "= 4 then" in seen[0]  # fenced by the token of the release
+    assert seen[1:] == [("2024-10-07 00:00:00", history[0]["version"] + 1, None)]
+    assert "the table is as it was before" in package.logs[-1]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [commit(4)],
+        [commit(5, "OPTIMIZE", tagged=False), commit(4)],
+        [commit(5, "SET TBLPROPERTIES", tagged=False), commit(4)],
+    ],
+)
+def test_a_run_that_died_before_it_wrote_leaves_nothing_to_undo(ditto: Ditto, history: list[dict[str, Any]]) -> None:
+    seen, _ = release(ditto, unfinished("10-07", base_version=2, version=4), history)
+    assert seen == [("2024-10-07 00:00:00", history[0]["version"], None)]
+
+
+def test_a_first_run_is_undone_by_emptying_the_table(ditto: Ditto) -> None:
+    opened = unfinished("10-05", base_version=None, version=None, mode="first")
+    seen, _ = release(ditto, opened, [commit(1), commit(0, "CREATE TABLE", tagged=False)])
+    assert "truncate table `demo`.`devices`" in seen[0]
+    seen, _ = release(ditto, opened, [commit(0, "CREATE TABLE", tagged=False)])
+    assert seen == [("2024-10-05 00:00:00", 0, None)]
+    seen, _ = release(ditto, opened, [])
+    assert seen == [("2024-10-05 00:00:00", None, None)]
+
+
+def test_what_others_wrote_since_is_not_undone(ditto: Ditto) -> None:
+    history = [commit(6, "UPDATE", tagged=False), commit(5), commit(4)]
+    text = refusal(lambda: release(ditto, unfinished("10-07", base_version=2, version=4), history))
+    assert "commits by others since execution 2024-10-07 00:00:00 began: - version 6: UPDATE by ada" in " ".join(
+        text.split()
+    )
+    assert "finish it instead: dbt run --select devices" in text
+
+
+def test_without_versions_everything_from_it_on_is_stale(ditto: Ditto) -> None:
+    opened = unfinished("10-07", base_version=None, version=None)
+    seen, package = release(ditto, opened, [commit(4)], versioning="history")
+    assert seen == [("2024-10-07 00:00:00", None, "9999-12-31 00:00:00")]
+    assert "it and all later executions have to be replayed" in package.logs[-1]
