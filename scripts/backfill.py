@@ -87,9 +87,9 @@ class Dbt:
         texts = [str(node.message) for node in nodes if node.message and str(node.status) in ("error", "fail")]
         # The errors of an operation are only among the events.
         texts = texts or ([str(result.exception)] if result.exception else self.errors)
-        lines = [line for line in "\n".join(texts).splitlines() if not re.match(r"\s*> (in|called by) (macro|model) ", line)]
-        text = "\n".join(lines).strip()
-        if re.search("could not find a macro with the name", text):
+        trace = re.compile(r"\s*> (in|called by) (macro|model) ")
+        text = "\n".join(line for line in "\n".join(texts).splitlines() if not trace.match(line)).strip()
+        if "could not find a macro with the name" in text:
             return "error: ditto is not installed in this project\n  fix: add it to packages.yml, then run dbt deps"
         # An error of ditto is complete; what dbt puts around it is not needed.
         if "ditto: " in text:

@@ -135,8 +135,9 @@ def main() -> None:
     total = len(expected.visits) + len(expected.devices)
     print(f"\n  A pipeline that appends would now have {expected.appended} rows instead of {total}.")
     states = [(day, *(state[day] for _, state in backfill)) for day in DAYS]
-    show("The backfill of devices_exact, in the ledger:", [("execution date", *(when for when, _ in backfill)), *states])
-    print("\n  Each day is applied to the table as it was before that day, so the days after it are stale until they follow.")
+    points: Key = ("execution date", *(when for when, _ in backfill))
+    show("The backfill of devices_exact, in the ledger:", [points, *states])
+    print("\n  Each day is applied to the table as it was before that day; the days after it are stale until they follow.")
     state = query(
         "select relation, execution_time, mode, delta_table_version, live, rows_inserted, rows_updated, rows_deleted"
         " from {schema}.ditto_state order by relation, execution_time"

@@ -13,8 +13,10 @@ DAYS = ["--from", "2024-10-05", "--to", "2024-10-07"]
 
 
 def plan(pattern: str = "stateful_merge", **statuses: str | None) -> dict[str, Any]:
-    times = {f"2024-10-{day[1:]} 00:00:00": status for day, status in statuses.items()}
-    return {"pattern": pattern, "executions": [{"execution_time": time, "status": status} for time, status in times.items()]}
+    executions = [
+        {"execution_time": f"2024-10-{day[1:]} 00:00:00", "status": status} for day, status in statuses.items()
+    ]
+    return {"pattern": pattern, "executions": executions}
 
 
 @pytest.mark.parametrize(

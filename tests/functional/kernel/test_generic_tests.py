@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.functional.stateful_merge.feed import letters
 from tests.support import Outcome, Project
 
 YML = """
@@ -66,3 +67,43 @@ def test_generic_tests_pass_and_find_what_is_wrong(project: Project) -> None:
         ("in the history of the table, not in the ledger", "2024-10-09 00:00:00"),
     ]
     assert "forged" in str(found["daily_history"])
+
+
+REPLAYS = """
+models:
+  - name: letters
+    data_tests:
+      - ditto.ditto_no_stale: {name: no_stale}
+      - ditto.ditto_replay_equals: {name: letters_equal, arguments: {expected: ref('truth'), columns: [letter, value]}}
+  - name: typed
+    data_tests:
+      - ditto.ditto_replay_equals: {name: typed_equal, arguments: {expected: ref('typed_truth')}}
+"""
+
+
+def test_generic_tests_of_replays(project: Project) -> None:
+    letters(project)
+    rows = "select * from values {} as t (tags, place, n)"
+    one = "(map('a', 1, 'b', 2), named_struct('x', 1, 'y', null), 1)"
+    other = "(map('b', 2, 'a', 1), named_struct('x', 1, 'y', null), 1)"
+    project.model("typed", rows.format(f"{one}, {other}"), materialized="view")
+    project.model("typed_truth", rows.format(f"{other}, {one}"), materialized="view")
+    truth = "select * from values ('A', 'A-U'), ('B', 'B'), ('C', 'C') as t (letter, value)"
+    project.model("truth", truth, materialized="view")
+    project.write({"models/models.yml": REPLAYS})
+    project.must_run("2024-10-05")
+    project.must_run("2024-10-06", model="letters")
+    sound = project.dbt("test")
+    assert sound.ok, (sound.text, findings(project, sound))
+    assert len(sound.nodes) == 3
+
+    project.model("typed", rows.format(one), materialized="view")
+    project.must_run("2024-10-05", model="letters typed")
+    found = findings(project, project.dbt("test"))
+    assert [(str(moment), version) for moment, version in found["no_stale"]] == [("2024-10-06 00:00:00", 2)]
+    assert sorted(found["letters_equal"]) == [
+        ('{"letter":"A","value":"A"}', 1, 0),
+        ('{"letter":"A","value":"A-U"}', 0, 1),
+        ('{"letter":"C","value":"C"}', 0, 1),
+    ]
+    assert [counts for _, *counts in found["typed_equal"]] == [[1, 2]]
