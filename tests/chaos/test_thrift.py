@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyhive import hive
 
+from tests.functional.stateful_merge.feed import DAYS, expected, letters
 from tests.support import ROOT, Project, environment, make_project, new_world
 
 DBT = Path(sys.executable).parent / "dbt"
@@ -124,6 +125,7 @@ def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
 @pytest.mark.parametrize(("materialized", "config", "statement"), [
     ("merger", {"unique_key": "id"}, "merge into"),
     ("insert_overwrite", {"partition_by": "day", "mode": "delete_insert"}, "delete from"),
+    ("stateful_merge", {"unique_key": "id"}, "merge into"),
 ])  # fmt: skip
 def test_killed_while_spark_works(
     server: Server, remote: Project, materialized: str, config: dict[str, str], statement: str
@@ -142,3 +144,41 @@ def test_killed_while_spark_works(
     must(server.dbt(remote, "run", day="2024-10-01"))
     assert days_of(server, f"{remote.schema}.slow") == [("2024-10-01", 20, 20)]
     assert server.sql(f"select status from {remote.schema}.ditto_state") == [("live",)]
+
+
+def test_backfills_over_thrift(server: Server, remote: Project) -> None:
+    """The seeds' three scenarios, then two executions at once: of several commits only one run at a time may make them."""
+    letters(remote)
+
+    def run(day: str) -> None:
+        with environment(**{key: server.env[key] for key in ("DITTO_HOME", "DITTO_THRIFT_PORT")}):
+            outcome = remote.dbt("run", "--target", "thrift", execution_date=f"2024-10-{day}")
+        assert outcome.ok, outcome.text
+
+    def state() -> list[tuple[Any, ...]]:
+        return server.sql(f"select delta_table_version, live from {remote.schema}.ditto_state order by execution_time")
+
+    def rows() -> str:
+        return ",".join(sorted(row[0] for row in server.sql(f"select value from {remote.schema}.letters")))
+
+    for day in ("05", "06", "07", "08"):
+        run(day)
+    assert state() == [(1, True), (2, True), (3, True), (4, True)]
+    run("07")
+    assert state() == [(1, True), (2, True), (6, True), (4, False)]
+    assert rows() == expected(DAYS, "2024-10-05", "2024-10-06", "2024-10-07")
+    run("08")
+    assert state() == [(1, True), (2, True), (6, True), (7, True)]
+    run("05")
+    assert [live for _, live in state()] == [True, False, False, False]
+    assert rows() == "A,B"
+
+    both = [server.dbt(remote, "run", day="2024-10-06"), server.dbt(remote, "run", day="2024-10-05")]
+    outcomes = [finish(process) for process in both]
+    for code, output in outcomes:
+        told = ("another run", "did not finish", "other runs of this model committed")
+        assert code == 0 or any(text in output for text in told), output
+    for day in ("05", "06", "07", "08"):
+        run(day)
+    assert rows() == expected(DAYS, *list(DAYS)[:4])
+    assert all(live for _, live in state())
