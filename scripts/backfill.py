@@ -78,7 +78,6 @@ class Dbt:
             raise Stop(self.failure(result))
         return self.printed[-2], json.loads(self.printed[-1])
 
-
     def failure(self, result: Any) -> str:
         """What dbt says about a command that failed, without the trace through its macros."""
         if isinstance(result.exception, KeyboardInterrupt):
@@ -130,7 +129,8 @@ def parser() -> argparse.ArgumentParser:
     it.add_argument(
         "--downstream",
         action="store_true",
-        help="each date also runs the ditto models that read the model; other models that read it run once, at the end",
+        help="each date also runs the ditto models that read the model, and what lies between; other models that read"
+        " it run once, at the end",
     )
     it.add_argument("--dry-run", action="store_true", help="show the plan and stop; nothing is touched")
     it.add_argument(
@@ -140,12 +140,12 @@ def parser() -> argparse.ArgumentParser:
         " range that are live (stateful_merge only)",
     )
     for name, what in {
-        "project-dir": "the folder of dbt_project.yml",
-        "profiles-dir": "the folder of profiles.yml",
-        "target": "the target of the profile",
+        "project-dir": "the folder of dbt_project.yml, as for dbt",
+        "profiles-dir": "the folder of profiles.yml, as for dbt",
+        "target": "the target of the profile, as for dbt",
         "vars": "vars for dbt, as YAML; execution_date is set for each run",
     }.items():
-        it.add_argument(f"--{name}", metavar=name.upper().replace("-", "_"), help=f"{what}, as for dbt")
+        it.add_argument(f"--{name}", metavar=name.upper().replace("-", "_"), help=what)
     return it
 
 

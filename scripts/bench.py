@@ -7,6 +7,7 @@ number below is the ratio of two medians over the same rounds. A model's time is
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import os
 import re
 import statistics
@@ -31,6 +32,10 @@ PAIRS = {
     "insert_overwrite / dbt-spark insert_overwrite": (1.0, "ditto_overwrite", "dbt_overwrite"),
     "merger / bare MERGE": (1.1, "ditto_merge", "bare_merge"),
     "merger / dbt-spark merge": (1.0, "ditto_merge", "dbt_merge"),
+}
+STATEFUL_PAIRS = {
+    "stateful_merge, normal / bare MERGE": (1.15, "stateful_normal", "bare_normal"),
+    "stateful_merge, backfill / bare RESTORE + MERGE": (1.2, "stateful_backfill", "bare_backfill"),
 }
 
 
@@ -73,8 +78,8 @@ class Bench:
         for name in ("ditto_overwrite", "dbt_overwrite", "ditto_merge", "dbt_merge"):
             self.model(name)
 
-    def model(self, name: str) -> float:
-        outcome = self.project.run(DAY, model=name)
+    def model(self, name: str, day: str = DAY) -> float:
+        outcome = self.project.run(day, model=name)
         if not outcome.ok:
             raise SystemExit(outcome.text)
         return outcome.node(name).execution_time
@@ -100,25 +105,72 @@ class Bench:
             "dbt_merge": lambda: self.model("dbt_merge"),
         }
 
-    def measure(self, rounds: int) -> None:
+    def prepare_stateful(self) -> None:
+        """The same rows for stateful_merge, which starts from them, and for the bare statements."""
+        schema, project = self.project.schema, self.project
+        project.model(
+            "stateful",
+            "select * from {{ target.schema }}.changes",
+            materialized="stateful_merge",
+            unique_key="id",
+            existing_rows="keep",
+        )
+        project.sql(f"create schema if not exists {schema}")
+        step = max(1, self.size // self.changes)
+        project.sql(
+            f"create or replace table {schema}.changes using delta as "
+            f"select id * {step} as id, 'new' as page, cast(0.5 as double) as score from range({self.changes})"
+        )
+        whole = f"select id, cast(id as string) as page, cast(id as double) as score from range({self.size})"
+        for name in ("stateful", "bare_stateful"):
+            vectors = "tblproperties ('delta.enableDeletionVectors' = 'true')"
+            project.sql(f"create table {schema}.{name} using delta {vectors} as {whole}")
+        self.day = dt.date(2024, 1, 1)
+
+    def stateful_contenders(self) -> dict[str, Callable[[], float]]:
+        """A backfill replays the day that the normal run before it added."""
+
+        def run(days: int) -> float:
+            self.day += dt.timedelta(days=days)
+            outcome = self.project.run(str(self.day), model="stateful")
+            if not outcome.ok:
+                raise SystemExit(outcome.text)
+            return outcome.node("stateful").execution_time
+
+        table = f"{self.project.schema}.bare_stateful"
+        merge = (
+            f"merge into {table} as target using {{schema}}.changes as source on target.id <=> source.id "
+            "when matched then update set page = source.page, score = source.score when not matched then insert *"
+        )
+        return {
+            "bare_normal": lambda: self.bare(merge),
+            "stateful_normal": lambda: run(1),
+            "bare_backfill": lambda: (
+                self.bare(f"restore table {table} to version as of {self.project.versions('bare_stateful') - 1}")
+                + self.bare(merge)
+            ),
+            "stateful_backfill": lambda: run(0),
+        }
+
+    def measure(self, rounds: int, contenders: dict[str, Callable[[], float]]) -> None:
         """Round after round, each contender once; the first round only warms up."""
         for number in range(rounds + 1):
-            for name, run in self.contenders().items():
+            for name, run in contenders.items():
                 seconds = run()
                 if number > 0:
                     self.times[name].append(seconds)
             print(f"  round {number} of {rounds}{' (warm-up)' if number == 0 else ''}", flush=True)
 
-    def report(self) -> None:
+    def report(self, pairs: dict[str, tuple[float, str, str]]) -> None:
         print(f"\nAt {self.size:,} rows, {self.changes:,} changed by the merges. Medians; ratio of medians:\n")
-        for title, (goal, contender, reference) in PAIRS.items():
+        for title, (goal, contender, reference) in pairs.items():
             mine, other = statistics.median(self.times[contender]), statistics.median(self.times[reference])
             verdict = "reached" if mine / other <= goal else "missed"
             print(f"  {title:<48} {mine / other:5.2f}  goal {goal:.2f} {verdict:<8} ({mine:.2f} s / {other:.2f} s)")
 
-    def where_time_goes(self, name: str) -> None:
+    def where_time_goes(self, name: str, day: str = DAY) -> None:
         with timed_statements() as spent:
-            total = self.model(name)
+            total = self.model(name, day)
         print(f"\nWhat one run of {name} spends ({total:.2f} s):\n")
         for label, seconds in [*spent, ("dbt and Jinja", total - sum(seconds for _, seconds in spent))]:
             print(f"  {seconds:6.2f} s  {label}")
@@ -157,8 +209,50 @@ def label(sql: str) -> str:
     return "read the ledger" if text.startswith("with events") else text[:60]
 
 
+def planning_over_time(project: Project) -> None:
+    """What a plan takes with 10 and with 400 executions in the ledger, and as many versions of the table."""
+    counts = {"short": 10, "long": 400}
+    first = dt.date(2024, 1, 1)
+    print(f"\nMaking {counts['long']} executions and versions ...", flush=True)
+    for name, count in counts.items():
+        project.model(name, "select id, 'x' as v from range(3)", materialized="stateful_merge", unique_key="id")
+        if not project.run(str(first), model=name).ok:
+            raise SystemExit(f"the first run of {name} failed")
+        grow(project, name, count)
+    times: dict[str, list[float]] = defaultdict(list)
+    for _ in range(8):
+        for name, count in counts.items():
+            # --empty reads all facts and makes the plan, and writes nothing.
+            outcome = project.run(str(first + dt.timedelta(days=count)), "--empty", model=name)
+            if not outcome.ok:
+                raise SystemExit(outcome.text)
+            times[name].append(outcome.node(name).execution_time)
+    short, long = (statistics.median(times[name][1:]) for name in counts)
+    print(f"\nPlanning a run, 400 executions / 10: {long / short:.2f} ({long:.2f} s / {short:.2f} s)")
+
+
+def grow(project: Project, name: str, executions: int) -> None:
+    """Executions 2 to n after the model of the first one: real runs of 400 would take longer than the benchmark."""
+    for number in range(1, executions):
+        project.sql(f"alter table {{schema}}.{name} set tblproperties ('round' = '{number}')")
+    changed = {
+        "event_id": "concat(event_id, n)",
+        "execution_time": "execution_time + make_dt_interval(n)",
+        "seq": "seq + 2 * n",
+        "token": "token + n",
+        "version": "version + n",
+        "base_version": "version + n - 1",
+    }
+    names = project.spark.table(f"{project.schema}.ditto_ledger").columns
+    project.sql(
+        f"insert into {{schema}}.ditto_ledger select {', '.join(changed.get(name, f'`{name}`') for name in names)} "
+        f"from {{schema}}.ditto_ledger lateral view explode(sequence(1, {executions - 1})) as n "
+        f"where relation = '{{schema}}.{name}' and event = 'committed'"
+    )
+
+
 def count_statements(project: Project) -> None:
-    """How many statements each model sends, by mode, on a handful of rows; dbt's own two listings left out."""
+    """How many statements each model sends, by mode, on a handful of rows; dbt's own listings left out."""
     project.model(
         "slices",
         "select id, date'{{ ditto.execution_date() }}' as day from range(3)",
@@ -176,22 +270,25 @@ def count_statements(project: Project) -> None:
         "merger": "{{ config(materialized='merger', unique_key='id') }} select id, 'x' as v from range(3)",
         "merger sequence_by, soft_delete": "{{ config(materialized='merger', unique_key='id', soft_delete='gone', "
         "sequence_by='id') }} select id, false as gone from range(3)",
+        "stateful_merge": "{{ config(materialized='stateful_merge', unique_key='id') }} "
+        "select id, 'x' as v from range(3)",
         "dbt-spark insert_overwrite": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite', "
         "file_format='delta', partition_by='day') }} select id, date'2024-10-07' as day from range(3)",
         "dbt-spark merge": "{{ config(materialized='incremental', incremental_strategy='merge', file_format='delta', "
         "unique_key='id') }} select id, 'x' as v from range(3)",
     }
-    print(f"\n{'Statements that a model sends':<36} {'first':>6} {'normal':>7} {'full refresh':>13}\n")
+    print(f"\n{'Statements that a model sends':<36} {'first':>6} {'normal':>7} {'replay':>7} {'full refresh':>13}\n")
     for number, (title, text) in enumerate(variants.items()):
         project.write({"models/slices.sql": text.replace("config(", f"config(alias='slices_{number}', ")})
         counts = []
-        for day, flags in (("2024-10-07", ()), ("2024-10-08", ()), ("2024-10-08", ("--full-refresh",))):
+        days = ("2024-10-07", "2024-10-08", "2024-10-08", "2024-10-08")
+        for day, flags in zip(days, ((), (), (), ("--full-refresh",)), strict=True):
             with statements() as sent:
                 outcome = project.run(day, *flags, model="slices")
             if not outcome.ok:
                 raise SystemExit(outcome.text)
             counts.append(len(sent) - own_statements(sent))
-        print(f"  {title:<34} {counts[0]:>6} {counts[1]:>7} {counts[2]:>13}", flush=True)
+        print(f"  {title:<34} {counts[0]:>6} {counts[1]:>7} {counts[2]:>7} {counts[3]:>13}", flush=True)
 
 
 def own_statements(sent: list[str]) -> int:
@@ -205,7 +302,8 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1_000_000, help="rows of each table (default: a million)")
     parser.add_argument("--changed", type=float, default=0.01, help="share that a merge changes (default: 0.01)")
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--statements-only", action="store_true", help="only count statements")
+    parser.add_argument("--stateful-size", type=int, default=5_000_000, help="rows for stateful_merge (5 million)")
+    parser.add_argument("--only", choices=["kernel", "stateful", "plan", "statements"], help="one part of it")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="ditto-bench-", ignore_cleanup_errors=True) as folder:
@@ -218,15 +316,25 @@ def main() -> None:
         from pyspark.sql import SparkSession
 
         project.spark = SparkSession.builder.getOrCreate()
-        if not options.statements_only:
+        if options.only in (None, "kernel"):
             bench = Bench(project, options.size, options.changed)
             print(f"Making the tables ({options.size:,} rows each) ...", flush=True)
             bench.prepare()
-            bench.measure(options.rounds)
-            bench.report()
+            bench.measure(options.rounds, bench.contenders())
+            bench.report(PAIRS)
             bench.where_time_goes("ditto_overwrite")
             bench.where_time_goes("ditto_merge")
-        count_statements(project)
+        if options.only in (None, "stateful"):
+            bench = Bench(project, options.stateful_size, options.changed)
+            print(f"\nMaking the tables ({options.stateful_size:,} rows each) ...", flush=True)
+            bench.prepare_stateful()
+            bench.measure(options.rounds, bench.stateful_contenders())
+            bench.report(STATEFUL_PAIRS)
+            bench.where_time_goes("stateful", str(bench.day))
+        if options.only in (None, "plan"):
+            planning_over_time(project)
+        if options.only in (None, "statements"):
+            count_statements(project)
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def main() -> None:
     states = [(day, *(state[day] for _, state in backfill)) for day in DAYS]
     points: Key = ("execution date", *(when for when, _ in backfill))
     show("The backfill of devices_exact, in the ledger:", [points, *states])
-    print("\n  Each day is applied to the table as it was before that day; the days after it are stale until they follow.")
+    print("\n  Each day is applied to the table as it was before it; the days after it are stale until they follow.")
     state = query(
         "select relation, execution_time, mode, delta_table_version, live, rows_inserted, rows_updated, rows_deleted"
         " from {schema}.ditto_state order by relation, execution_time"
@@ -151,7 +151,7 @@ def main() -> None:
 Try next:
 
   source .venv/bin/activate
-  dbt run --vars '{execution_date: 2024-10-07}'     run a day again: same rows
+  dbt run --vars '{execution_date: 2024-10-08}'     run the last day again: same rows
   dbt run --vars '{execution_date: 2024-10-09}'     a day without data: an empty slice, and the ledger knows it
   dbt run                                           what an error looks like: no date, no run
   dbt test                                          duplicates, gaps, and the ledger against the tables' history

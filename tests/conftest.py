@@ -16,7 +16,6 @@ from tests.support import FOR_TINY_TABLES, ROOT, Project, make_project, new_worl
 _numbers = itertools.count(1)
 
 
-
 def parse_once() -> None:
     """Every dbt command parses all macros again, because the vars changed. Here the same text is parsed once."""
     parse = jinja2.Environment.parse

@@ -24,8 +24,11 @@
 
 {# Who holds the newest token? Anybody else: stop, and say who. #}
 {% macro require_lease(plan, token, what_happened) %}
-    {% set rows = ditto.fetch(ditto.ledger_holder_sql(ditto.ledger_table(), plan.relation)) %}
-    {% set holder = fromjson(rows[0]['holder']) if rows else none %}
+    {% set claims = [] %}
+    {% for row in ditto.fetch(ditto.ledger_holder_sql(ditto.ledger_table(), plan.relation, token)) %}
+        {% do claims.append(fromjson(row['holder'])) %}
+    {% endfor %}
+    {% set holder = claims | sort(attribute='token,seq') | last if claims else none %}
     {% if holder is none or holder.token != token or holder.invocation_id != plan.invocation_id %}
         {% do ditto.error(
             plan.subject,

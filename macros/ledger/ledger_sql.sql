@@ -97,13 +97,12 @@ order by `token`, `seq`
 {%- endmacro %}
 
 
-{# The run that holds the newest token of a relation. #}
-{% macro ledger_holder_sql(ledger, relation) %}
-select to_json(max_by(struct(`token`, `invocation_id`, cast(`execution_time` as string) as `execution_time`, `user`,
-    cast(`at` as string) as `at`, `hash`), `token`)) as `holder`
+{# Who holds this token of a relation, and who a newer one? A plain scan, of which every leased run waits for two. #}
+{% macro ledger_holder_sql(ledger, relation, token) %}
+select to_json(struct(`token`, `invocation_id`, cast(`execution_time` as string) as `execution_time`, `user`, cast(`at` as string) as `at`,
+    `hash`, `seq`)) as `holder`
 from {{ ledger }}
-where `relation` = {{ ditto.literal(relation) }} and `token` is not null
-having count(*) > 0
+where `relation` = {{ ditto.literal(relation) }} and `token` >= {{ token }}
 {%- endmacro %}
 
 

@@ -90,21 +90,21 @@
     {% for sql in ditto.vacuum_statements(table.name, retention, dry_run) %}
         {% do results.append(ditto.send('vacuum', sql)) %}
     {% endfor %}
-    {% set log = {} %}
+    {% set found = {'files': results[-1].table.rows | length if dry_run else none, 'size': none} %}
     {% for commit in ([] if dry_run else ditto.commits(table.name, 2)) if commit.operation == 'VACUUM START' %}
-        {% do log.update(commit.metrics) %}
+        {% do found.update({'files': commit.metrics.get('numFilesToDelete') | int, 'size': commit.metrics.get('sizeOfDataToDelete')}) %}
     {% endfor %}
     {% if versioned and settings.readers == 'pinned' and not dry_run %}
         {% do ditto._pin_again(settings) %}
     {% endif %}
     {% set restorable = none %}
-    {% if versioned and ledger.outcomes %}
+    {# A dry run leaves the properties, and Delta reads versions only as far back as they say. #}
+    {% if versioned and ledger.outcomes and not (dry_run and retention.properties) %}
         {% set earliest = ditto.earliest_restorable(settings, ledger, none) %}
         {% set restorable = 'backfills ' ~ ('stay possible from ' ~ ditto.short_time(earliest) ~ ' on' if earliest
             else 'are possible only from the first execution on') %}
     {% endif %}
-    {% do print(ditto.vacuum_text(table.name, retention, dry_run, results[-1].table.rows | length if dry_run else log.get('numFilesToDelete'),
-        log.get('sizeOfDataToDelete'), restorable)) %}
+    {% do print(ditto.vacuum_text(table.name, retention, dry_run, found.files, found.size, restorable)) %}
 {% endmacro %}
 
 

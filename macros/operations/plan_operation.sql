@@ -72,25 +72,12 @@
 
 {% macro _planning_facts(node, execution_time) %}
     {% set settings = ditto._planning_settings(node, execution_time) %}
-    {% if not adapter.check_schema_exists(none, node.schema) %}
-        {{ return(ditto._no_facts(node, settings)) }}
-    {% elif settings.pattern != 'stateful_merge' %}
+    {% if settings.pattern != 'stateful_merge' %}
         {{ return(dict(ditto.gather_facts(node, settings, none), earliest=none)) }}
     {% endif %}
     {% set facts = ditto.stateful_merge_facts(node, settings) %}
     {% set versions = settings.versioning == 'delta' and facts.target.exists and facts.head is not none %}
     {{ return(dict(facts, earliest=ditto.earliest_restorable(settings, facts.ledger, facts.head) if versions else none)) }}
-{% endmacro %}
-
-
-{# Before the first run not even the schema is there. #}
-{% macro _no_facts(node, settings) %}
-    {% set ledger = ditto.no_ledger_facts() %}
-    {% if ditto.ledger_exists() %}
-        {% do ledger.update(ditto.ledger_facts(settings.relation, settings.execution_time, chain=settings.chained)) %}
-    {% endif %}
-    {{ return({'ledger': ledger, 'target': {'exists': false, 'type': none, 'provider': none}, 'head': none, 'has_rows': false,
-        'undone': {'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none}, 'earliest': none}) }}
 {% endmacro %}
 
 

@@ -18,6 +18,13 @@
         {% set commits = ditto.commits(settings.table, commits[0].version - before) %}
         {% do ditto._refuse_undoing(plan, commits, before) %}
     {% endif %}
+    {% if open.version is not none and commits and not ditto.stands_at(commits, before) and not ditto.is_readable(settings.table, before) %}
+        {% do ditto.error(
+            plan.subject, 'version ' ~ before ~ ' of ' ~ settings.table ~ ', from before execution ' ~ plan.execution_time ~ ', cannot be read any more',
+            'a version to go back to, since releasing an execution undoes what it wrote',
+            'replay everything from the first execution, after ' ~ ditto.run_command(plan.model, plan.execution_time, ' --full-refresh')
+        ) %}
+    {% endif %}
     {% set lease = ditto.claim(plan) %}
     {% set fence = ditto.fence_condition(ditto.ledger_table(), settings.relation, lease.token) %}
     {% if commits and not ditto.stands_at(commits, before) %}

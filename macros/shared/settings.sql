@@ -62,14 +62,15 @@
     {% endif %}
     {% set known = sql is not none or adapter.check_schema_exists(none, settings.schema) %}
     {% set target = ditto.table_facts(settings.schema, settings.identifier) if known else ditto.no_table_facts() %}
-    {% set head = none %}
+    {% set head = {'version': none, 'at': none} %}
     {% if target.provider == 'delta' and (settings.leased or settings.full_refresh or ledger.unfinished) %}
-        {% set head = ditto.commits(settings.table, 1)[0].version %}
+        {% set head = ditto.commits(settings.table, 1)[0] %}
     {% endif %}
     {{ return({
         'ledger': ledger,
         'target': target,
-        'head': head,
+        'head': head.version,
+        'head_at': head.at,
         'increment': ditto.query_columns(sql) if sql is not none else [],
         'contract': ditto.contract_columns(node) if sql is not none else []
     }) }}

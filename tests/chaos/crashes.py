@@ -63,8 +63,8 @@ def crash_everywhere(scenario: Scenario, project: Project) -> int:
 
 def check(scenario: Scenario, project: Project, attempt: int, where: str) -> None:
     assert project.rows(scenario.table, scenario.columns) == sorted(scenario.expected(attempt), key=repr), where
-    other = project.sql("select cast(execution_time as string), status from {schema}.ditto_state where status <> 'live'")
-    assert sorted(other) == [(f"{day} 00:00:00", "stale") for day in scenario.stale], where
+    other = "select cast(execution_time as string), status from {schema}.ditto_state where status <> 'live'"
+    assert sorted(project.sql(other)) == [(f"{day} 00:00:00", "stale") for day in scenario.stale], where
     leftover = [row for row in project.sql("show tables in {schema}") if row[2] or "tmp" in row[1]]
     assert leftover == [], where
 

@@ -147,7 +147,7 @@ def test_killed_while_spark_works(
 
 
 def test_backfills_over_thrift(server: Server, remote: Project) -> None:
-    """The seeds' three scenarios, then two executions at once: of several commits only one run at a time may make them."""
+    """The seeds' three scenarios, then two executions at once, of which only one may hold the lease."""
     letters(remote)
 
     def run(day: str) -> None:
@@ -178,7 +178,7 @@ def test_backfills_over_thrift(server: Server, remote: Project) -> None:
     for code, output in outcomes:
         told = ("another run", "did not finish", "other runs of this model committed")
         assert code == 0 or any(text in output for text in told), output
-    for day in ("05", "06", "07", "08"):
+    for day in ("06", "07", "08"):
         run(day)
     assert rows() == expected(DAYS, *list(DAYS)[:4])
     assert all(live for _, live in state())

@@ -15,7 +15,7 @@ def commit(version: int, operation: str = "MERGE", tagged: bool = True, restored
 
 
 def release(
-    ditto: Ditto, opened: dict[str, Any], history: list[dict[str, Any]], **config: Any
+    ditto: Ditto, opened: dict[str, Any], history: list[dict[str, Any]], readable: bool = True, **config: Any
 ) -> tuple[list[Any], Ditto]:
     """What is sent, and the event that ends the lease."""
     seen: list[Any] = []
@@ -34,6 +34,7 @@ def release(
             "commits": lambda table, limit: commits[:limit],
             "fetch": lambda statement: [{"event": "started", "token": 3, "version": opened["version"]}],
             "claim": lambda plan: {"token": 4, "hash": "h"},
+            "is_readable": lambda table, version: readable,
             "give_up": give_up,
             "send": send,
         }
@@ -96,3 +97,9 @@ def test_without_versions_everything_from_it_on_is_stale(ditto: Ditto) -> None:
     seen, package = release(ditto, opened, [commit(4)], versioning="history")
     assert seen == [("2024-10-07 00:00:00", None, "9999-12-31 00:00:00")]
     assert "it and all later executions have to be replayed" in package.logs[-1]
+
+
+def test_a_version_that_cannot_be_read_is_not_tried(ditto: Ditto) -> None:
+    opened = unfinished("10-07", base_version=4, version=4)
+    text = refusal(lambda: release(ditto, opened, [commit(5), commit(4)], readable=False))
+    assert "version 4 of `demo`.`devices`, from before execution 2024-10-07 00:00:00, cannot be read any more" in text

@@ -6,6 +6,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {% set facts = ditto.stateful_merge_facts(model, settings, sql) %}
+    {% do ditto.renew_head(settings, facts) %}
     {% set plan = ditto.stateful_merge_plan(model, settings, facts, sql) %}
     {% set outcome = ditto.run_plan(plan) %}
     {% do ditto.report(plan, outcome) %}

@@ -72,7 +72,8 @@
             ~ ditto.run_command(settings.model, live[0].time)) %}
     {% endif %}
     {% do ways.append('if nothing was vacuumed, let Delta read older versions again: alter table ' ~ settings.table
-        ~ " set tblproperties ('delta.deletedFileRetentionDuration' = 'interval 365 days'), and raise backfill_window") %}
+        ~ " set tblproperties ('delta.logRetentionDuration' = 'interval 365 days', 'delta.deletedFileRetentionDuration' = 'interval 365 days')"
+        ~ ', and raise backfill_window') %}
     {{ return(ways | join('\n            or ')) }}
 {% endmacro %}
 

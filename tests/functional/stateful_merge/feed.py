@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.support import Project, literal
@@ -66,3 +70,25 @@ def operations(project: Project, table: str = "letters") -> list[tuple[int, str]
     """The table's history, oldest first."""
     history = project.spark.sql(f"describe history {project.schema}.{table}").select("version", "operation").collect()
     return sorted((row[0], row[1]) for row in history)
+
+
+def folder(project: Project, table: str) -> Path:
+    location = project.spark.sql(f"describe detail {project.schema}.{table}").collect()[0]["location"]
+    return Path(location.removeprefix("file:"))
+
+
+def age(project: Project, table: str, days: int) -> None:
+    """Let the table's commits, and what they added and removed, be that old."""
+    data = folder(project, table)
+    moment = time.time() - days * 86_400
+    for commit in (data / "_delta_log").glob("0*.json"):
+        text = re.sub(
+            r'"(deletionTimestamp|modificationTime)":(\d+)',
+            lambda found: f'"{found[1]}":{int(found[2]) - days * 86_400_000}',
+            commit.read_text(),
+        )
+        commit.write_text(text)
+        commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    for path in [*data.glob("*.*"), *(data / "_delta_log").glob("0*.json")]:
+        os.utime(path, (moment, moment))
+    project.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()

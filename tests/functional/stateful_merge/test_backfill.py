@@ -164,7 +164,7 @@ def test_existing_rows_are_not_removed_without_being_asked(project: Project) -> 
 
 
 def test_refused_rows_stop_no_other_execution(project: Project) -> None:
-    """Two rows with one key: nothing is written, in a normal run and in a backfill, and no unfinished execution is left."""
+    """Two rows with one key: nothing is written, in a normal run and in a backfill, and nothing is left unfinished."""
     letters(project)
     run_days(project, "05", "06")
     letters(project, dict(DAYS) | {"2024-10-06": ["A", "A-U"], "2024-10-07": ["B", "B-U"]})

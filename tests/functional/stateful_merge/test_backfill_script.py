@@ -48,15 +48,15 @@ def test_a_range_with_a_failure_in_the_middle(project: Project, script: Script) 
     whole = ["letters", "--from", "2024-10-05", "--to", "2024-10-06", "--downstream"]
 
     # The plan of what is not there yet; nothing is made.
-    code, told = script(*whole, "--dry-run")
+    code, told = script(*whole[:-1], "--dry-run")
     assert code == 0
     assert "plan for letters" in told
-    assert "plan for copies" in told
     assert progress(told) == []
     assert project.sql("show schemas like '{schema}'") == []
 
     code, told = script(*whole)
     assert code == 1
+    assert "plan for copies" in told
     first, second = progress(told)
     done = "letters first: 2 inserted, version 1; copies first: 2 inserted, version 1"
     assert first.startswith(f"1 of 2  2024-10-05  {done}  ")

@@ -7,7 +7,7 @@ import json
 import pytest
 from dbt.adapters.spark.session import Cursor
 
-from tests.functional.stateful_merge.feed import DAYS, expected, letters, operations, seen, versions
+from tests.functional.stateful_merge.feed import DAYS, age, expected, letters, operations, seen, versions
 from tests.support import Project, statements
 
 
@@ -108,6 +108,20 @@ def test_an_unfinished_backfill_stops_others_and_can_be_released(project: Projec
     run_days(project, "08", "09")
     assert seen(project) == expected(DAYS, *DAYS)
     assert all(live for _, live in versions(project).values())
+
+
+def test_a_table_that_nobody_wrote_to_for_long(project: Project) -> None:
+    """Delta does not go back to a version whose commit is too old, also if it was the newest one a moment ago."""
+    letters(project, readers="pinned")
+    run_days(project, "05")
+    age(project, "letters__data", 40)
+    with statements(die_before=1, only="describe history `" + project.schema + "`.`letters__data` limit 20"):
+        assert not project.run("2024-10-06").ok
+    assert seen(project) == "A,B", "pinned readers can read what they are pinned to"
+    assert project.dbt("run-operation", "ditto_release", "--args", "{model: letters}").ok
+    assert seen(project, "letters__data") == "A,B"
+    run_days(project, "06", "06")
+    assert seen(project) == expected(DAYS, "2024-10-05", "2024-10-06")
 
 
 def test_interference_during_a_run_is_found(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
