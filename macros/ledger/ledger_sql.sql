@@ -1,10 +1,14 @@
 {# Pure builders for what is written to the ledger and read from it. #}
 
 {# Each event is chained to the one before it. `lease` = {app, version} makes the insert a compare-and-set;
-   `fence` = {relation, token} makes it write nothing once a newer run has taken over. #}
-{% macro ledger_append_sql(ledger, events, prev_hash=none, lease=none, fence=none) %}
+   `fence` = {relation, token} makes it write nothing once a newer run has taken over, and chains it to the event with this token.
+   `marker` is kept in the ledger's history, where it tells whether the insert went through. #}
+{% macro ledger_append_sql(ledger, events, prev_hash=none, lease=none, fence=none, marker=none) %}
+{% set options = {} %}
+{% if lease %}{% do options.update({'txnAppId': lease.app, 'txnVersion': lease.version}) %}{% endif %}
+{% if marker %}{% do options.update({'userMetadata': marker}) %}{% endif %}
 insert into {{ ledger }}
-{%- if lease %} with ('txnAppId' = {{ ditto.literal(lease.app) }}, 'txnVersion' = {{ ditto.literal(lease.version) }}){% endif %}
+{%- if options %} with ({{ ditto._properties(options) }}){% endif %}
 select * from (
     with
     {%- for event in events %}
@@ -13,7 +17,7 @@ select * from (
         from (
             select
                 {{ ditto._event_values(event) }},
-                {{ ditto.typed_literal(prev_hash, 'string') if loop.first else '`hash`' }} as `prev_hash`
+                {{ ditto._prev_hash(ledger, prev_hash, fence) if loop.first else '`hash`' }} as `prev_hash`
             {%- if not loop.first %}
             from event_{{ loop.index0 }}
             {%- endif %}
@@ -28,6 +32,15 @@ select * from (
 where {{ ditto.fence_condition(ledger, fence.relation, fence.token) }}
 {%- endif %}
 {%- endmacro %}
+
+
+{% macro _prev_hash(ledger, prev_hash, fence) %}
+    {% if not fence %}
+        {{ return(ditto.typed_literal(prev_hash, 'string')) }}
+    {% endif %}
+    {{ return('(select max_by(`hash`, `seq`) from ' ~ ledger ~ ' where `relation` = ' ~ ditto.literal(fence.relation)
+        ~ ' and `token` = ' ~ fence.token ~ ')') }}
+{% endmacro %}
 
 
 {% macro _event_values(event) %}

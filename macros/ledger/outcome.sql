@@ -5,11 +5,12 @@
     {% set token = lease.token if lease else none %}
     {% set events = ditto.outcome_events(plan, commits, token) %}
     {% set fence = {'relation': plan.relation, 'token': token} if lease else none %}
-    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, lease.hash if lease else plan.ledger.hash, fence=fence) %}
+    {% set marker = 'ditto:outcome:' ~ (events | last).event_id if lease else none %}
+    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, plan.ledger.hash, fence=fence, marker=marker) %}
     {% if lease %}
         {# The fence reads the ledger, so it can collide with the appends of other models: try again, then see if it held. #}
         {% do ditto.guarded_write(plan, {'name': 'outcome', 'sql': sql}) %}
-        {% do ditto.require_lease(plan, token, 'took over this execution') %}
+        {% do ditto.require_landed(plan, token, marker, 'took over this execution') %}
     {% else %}
         {% do ditto.send('outcome', sql) %}
     {% endif %}

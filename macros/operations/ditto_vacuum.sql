@@ -100,7 +100,7 @@
     {% set restorable = none %}
     {# A dry run leaves the properties, and Delta reads versions only as far back as they say. #}
     {% if versioned and ledger.outcomes and not (dry_run and retention.properties) %}
-        {% set earliest = ditto.earliest_restorable(settings, ledger, none) %}
+        {% set earliest = ditto.earliest_restorable(settings, ledger) %}
         {% set restorable = 'backfills ' ~ ('stay possible from ' ~ ditto.short_time(earliest) ~ ' on' if earliest
             else 'are possible only from the first execution on') %}
     {% endif %}

@@ -77,7 +77,7 @@
     {% endif %}
     {% set facts = ditto.stateful_merge_facts(node, settings) %}
     {% set versions = settings.versioning == 'delta' and facts.target.exists and facts.head is not none %}
-    {{ return(dict(facts, earliest=ditto.earliest_restorable(settings, facts.ledger, facts.head) if versions else none)) }}
+    {{ return(dict(facts, earliest=ditto.earliest_restorable(settings, facts.ledger) if versions else none)) }}
 {% endmacro %}
 
 

@@ -37,15 +37,7 @@
     {% set problems = [] %}
     {% set undone = facts.undone %}
     {% if not undone.readable %}
-        {% do problems.append({
-            'rule': 'error',
-            'found': 'version ' ~ decision.restore ~ ' of ' ~ settings.table ~ ', which this execution is applied to, cannot be read any more: '
-                ~ 'its files were vacuumed, or it is older than delta.deletedFileRetentionDuration (backfill_window: '
-                ~ settings.backfill_window.replace('interval ', '') ~ ')',
-            'expected': 'a backfill from ' ~ (ditto.short_time(undone.earliest) ~ ' on, the earliest that is possible' if undone.earliest
-                else 'the first execution on: no version before an execution can be read any more') ~ '; nothing was changed',
-            'fix': ditto._beyond_retention_fix(settings, facts, undone)
-        }) %}
+        {% do problems.append(ditto.unreadable_problem(settings, facts.ledger, decision.restore, undone.earliest)) %}
     {% endif %}
     {% set foreign = ditto.foreign_commits(undone.commits, decision.since, undone.leases) if decision.since is not none else [] %}
     {% if foreign and (decision.truncate or decision.restore is not none) %}
@@ -61,11 +53,24 @@
 {% endmacro %}
 
 
-{% macro _beyond_retention_fix(settings, facts, undone) %}
-    {% set live = ditto.execution_chain(facts.ledger.outcomes).live %}
+{% macro unreadable_problem(settings, ledger, version, earliest) %}
+    {{ return({
+        'rule': 'error',
+        'found': 'version ' ~ version ~ ' of ' ~ settings.table ~ ', which this execution is applied to, cannot be read any more: '
+            ~ 'its files were vacuumed, or it is older than delta.deletedFileRetentionDuration (backfill_window: '
+            ~ settings.backfill_window.replace('interval ', '') ~ ')',
+        'expected': 'a backfill from ' ~ (ditto.short_time(earliest) ~ ' on, the earliest that is possible' if earliest
+            else 'the first execution on: no version before an execution can be read any more') ~ '; nothing was changed',
+        'fix': ditto._beyond_retention_fix(settings, ledger, earliest)
+    }) }}
+{% endmacro %}
+
+
+{% macro _beyond_retention_fix(settings, ledger, earliest) %}
+    {% set live = ditto.execution_chain(ledger.outcomes).live %}
     {% set ways = [] %}
-    {% if undone.earliest %}
-        {% do ways.append('backfill from there: ' ~ ditto.run_command(settings.model, undone.earliest)) %}
+    {% if earliest %}
+        {% do ways.append('backfill from there: ' ~ ditto.run_command(settings.model, earliest)) %}
     {% endif %}
     {% if settings.existing_rows != 'keep' %}
         {% do ways.append('replay everything from the first execution, which needs no version: '
