@@ -28,10 +28,6 @@
             {% do ditto.guarded_write(plan, step, run.lease) %}
         {% elif step.kind == 'check' %}
             {% do ditto.refuse_problems(plan, step) %}
-        {% elif step.kind == 'restore' %}
-            {% if ditto.verdict(ditto.send(step.name, step.sql)) %}
-                {% do ditto.explain_restore(plan, step, run.lease) %}
-            {% endif %}
         {% elif step.kind == 'upkeep' %}
             {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}

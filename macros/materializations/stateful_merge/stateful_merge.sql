@@ -24,7 +24,7 @@
     {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier) if settings.view and sql is not none}) %}
     {% do facts.update(ditto._content_facts(settings, facts)) %}
     {% if settings.versioning == 'delta' %}
-        {% do facts.update({'undone': ditto._undone_facts(settings, facts, ditto.stateful_merge_decision(settings, facts), sql)}) %}
+        {% do facts.update({'undone': ditto._undone_facts(settings, facts, ditto.stateful_merge_decision(settings, facts))}) %}
         {% do facts.target.update({'columns': facts.undone.columns or facts.target.columns}) %}
     {% else %}
         {% do facts.update({'history': ditto.history_facts(settings) if sql is not none}) %}
@@ -46,7 +46,7 @@
 {% endmacro %}
 
 
-{% macro _undone_facts(settings, facts, decision, sql) %}
+{% macro _undone_facts(settings, facts, decision) %}
     {% set undone = {'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none} %}
     {% if decision.since is none or facts.head is none %}
         {{ return(undone) }}
@@ -59,8 +59,7 @@
         }) %}
     {% endif %}
     {% if decision.restore is not none and not ditto.stands_at(undone.commits, decision.restore) %}
-        {# A run leaves it to RESTORE to look for the files, which it does before it changes anything. #}
-        {% set readable = ditto.is_readable(settings.table, decision.restore, files=sql is none) %}
+        {% set readable = ditto.is_readable(settings.table, decision.restore) %}
         {% do undone.update({
             'readable': readable,
             'columns': ditto._columns_at(settings.table, decision.restore, facts.target.columns) if readable else none,
@@ -85,22 +84,9 @@
 {% endmacro %}
 
 
-{# Does Delta let us read this version, and with `files`: are they still there? #}
-{% macro is_readable(table, version, files=true) %}
-    {{ return(ditto.fetch(ditto.probe_version_sql(table, version, files))[0]['verdict'] == 'readable') }}
-{% endmacro %}
-
-
-{# Going back failed, and nothing was changed. If the files are gone, say so and give the lease back; otherwise let the engine speak. #}
-{% macro explain_restore(plan, step, lease) %}
-    {% if ditto.is_readable(plan.table, step.version) %}
-        {% do ditto.send(step.name, step.plain) %}
-    {% endif %}
-    {% if plan.mode != 'takeover' %}
-        {% do ditto.give_up(plan, lease) %}
-    {% endif %}
-    {% set problem = ditto.unreadable_problem(plan, plan.ledger, step.version, ditto.earliest_restorable(plan, plan.ledger)) %}
-    {% do ditto.error(plan.subject, problem.found, problem.expected, problem.fix) %}
+{# Are the files of this version still there, and does Delta let us read them? #}
+{% macro is_readable(table, version) %}
+    {{ return(ditto.fetch(ditto.probe_version_sql(table, version))[0]['verdict'] == 'readable') }}
 {% endmacro %}
 
 

@@ -56,9 +56,7 @@
         and not ditto.stands_at(facts.undone.commits, decision.restore) %}
     {% set before = [] %}
     {% if restored %}
-        {% do before.append({'kind': 'restore', 'name': 'restore', 'version': decision.restore,
-            'sql': ditto.restore_sql(settings.table, decision.restore, fence),
-            'plain': ditto.fenced_sql(ditto.immediate_sql(ditto.bare_restore_sql(settings.table, decision.restore)), fence, script=true)}) %}
+        {% do before.append(ditto._fenced_step('restore', 'restore table ' ~ settings.table ~ ' to version as of ' ~ decision.restore, fence)) %}
         {% do before.append({'kind': 'upkeep', 'name': 'properties', 'settings': settings, 'spec': spec, 'fence': fence}) %}
     {% elif decision.truncate %}
         {% do before.append(ditto._fenced_step('truncate', 'truncate table ' ~ settings.table, fence)) %}

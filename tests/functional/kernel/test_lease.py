@@ -42,6 +42,7 @@ def identity(project: Project, invocation_id: str) -> dict[str, Any]:
         "execution_time": NOW,
         "invocation_id": invocation_id,
         "base_version": 0,
+        "head": 0,
     }
 
 
@@ -82,14 +83,14 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
             assert isinstance(results[loser], CompilationError), results[loser]
             assert f"another run claimed the model first: invocation {winner} of" in str(results[loser])
         winners.append(winner)
-        ledger = results[winner] | {"generation": 0, "seq": number}
+        facts = package.ledger_facts(relation, NOW)
+        ledger = {key: facts[key] for key in ledger}
+        assert (ledger["token"], ledger["seq"]) == (number, number)
 
     events = project.sql("select token, event, invocation_id from {schema}.ditto_ledger order by seq")
     assert events == [(number, "started", winner) for number, winner in enumerate(winners, start=1)]
     assert project.sql(package.ledger_broken_sql(package.ledger_table())) == []
 
-    facts = package.ledger_facts(relation, NOW)
-    assert {key: facts[key] for key in ledger} == ledger
     assert [open_intent["invocation_id"] for open_intent in facts["unfinished"]] == [winners[-1]]
 
     # A claimant that read the ledger long ago asks for a token that is taken.
@@ -113,7 +114,9 @@ def zombie_writes_nothing(project: Project, package: Ditto, relation: str) -> No
             "exclude_columns": [],
             "invocation_id": f"run-{token}",
         }
-        settings |= dict.fromkeys(("soft_delete", "sequence_by", "merge_condition", "not_matched_by_source", "view"))
+        settings |= dict.fromkeys(
+            ("soft_delete", "sequence_by", "merge_condition", "not_matched_by_source", "keeps_deleted")
+        )
         tag = package.tag(identity(project, f"run-{token}"))
         columns = [{"name": name, "type": kind, "given": True} for name, kind in (("id", "bigint"), ("run", "string"))]
         rows = f"select 1L as id, 'token {token}' as run"
