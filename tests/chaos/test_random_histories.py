@@ -15,7 +15,7 @@ import pytest
 from tests.functional.stateful_merge.feed import expected, letters, seen
 from tests.support import Project, statements
 
-SEQUENCES = int(os.environ.get("DITTO_HISTORIES", "4"))
+SEQUENCES = int(os.environ.get("DITTO_HISTORIES", "3"))
 FIRST_SEED = int(os.environ.get("DITTO_SEED", "1"))
 VARIANTS = [{}, {}, {}, {"readers": "pinned"}, {"versioning": "history", "file_format": "parquet"}]
 

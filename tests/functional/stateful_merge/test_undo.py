@@ -64,10 +64,11 @@ def test_a_vacuumed_version_is_refused_before_anything_changes(
     assert announced["earliest_backfill"] == "2024-10-08 00:00:00"
     assert [execution["allowed"] for execution in announced["executions"]] == [False]
     assert operations(project) == before
-    # The date it names works, and so does everything from the first.
-    run_days(project, "08", "09")
-    run_days(project, "05", "06", "07", "08", "09")
-    assert seen(project) == expected(DAYS, *DAYS)
+    # The date it names works, and so does the first.
+    run_days(project, "08")
+    assert seen(project) == expected(DAYS, *list(DAYS)[:4])
+    run_days(project, "05")
+    assert seen(project) == "A,B"
 
 
 def test_retention_is_set_at_creation_and_after_a_restore(project: Project) -> None:

@@ -29,7 +29,7 @@ def test_pinned_readers_never_see_the_table_go_back(project: Project) -> None:
     assert seen(project) == expected(corrected, "2024-10-05", "2024-10-06", "2024-10-07")
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "delta"])
+@pytest.mark.parametrize("file_format", ["parquet", pytest.param("delta", marks=pytest.mark.slow)])
 def test_history_for_stores_without_versions(project: Project, file_format: str) -> None:
     letters(project, versioning="history", file_format=file_format)
     run_days(project, "05", "06", "07", "08")
