@@ -65,12 +65,18 @@
 {# Unfinished executions: the same one is taken over, any other one stops the run before it touches anything. #}
 {% macro refuse_unfinished(settings, ledger) %}
     {% for open in ledger.unfinished if open.execution_time != settings.execution_time and not settings.dry %}
-        {% do ditto.error(
-            settings.subject,
-            'execution ' ~ open.execution_time ~ ' did not finish (' ~ open.mode ~ '): ' ~ ditto.describe_holder(open),
-            'no unfinished execution of another time',
-            'finish it: ' ~ ditto.run_command(settings.model, open.execution_time)
-            ~ "\n            or give it up: dbt run-operation ditto_release --args '{model: " ~ settings.model ~ "}'"
-        ) %}
+        {% set problem = ditto.unfinished_problem(settings.model, open) %}
+        {% do ditto.error(settings.subject, problem.found, problem.expected, problem.fix) %}
     {% endfor %}
+{% endmacro %}
+
+
+{% macro unfinished_problem(model_name, open) %}
+    {{ return({
+        'rule': 'error',
+        'found': 'execution ' ~ open.execution_time ~ ' did not finish (' ~ open.mode ~ '): ' ~ ditto.describe_holder(open),
+        'expected': 'no unfinished execution of another time',
+        'fix': 'finish it: ' ~ ditto.run_command(model_name, open.execution_time)
+            ~ "\n            or give it up: dbt run-operation ditto_release --args '{model: " ~ model_name ~ "}'"
+    }) }}
 {% endmacro %}

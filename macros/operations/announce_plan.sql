@@ -9,8 +9,8 @@
         {% set decision = ditto._decision(settings, world.facts) %}
         {% set problems = ditto._announced_problems(settings, world.facts, decision) %}
         {% do executions.append({
-            'execution_time': time, 'status': facts.get('statuses', {}).get(time), 'mode': decision.mode, 'reason': decision.reason, 'restore_version': decision.restore,
-            'truncates': decision.truncate, 'becomes_stale': decision.become_stale,
+            'execution_time': time, 'status': facts.get('statuses', {}).get(time), 'mode': decision.mode, 'reason': decision.reason,
+            'restore_version': decision.restore, 'truncates': decision.truncate, 'becomes_stale': decision.become_stale,
             'allowed': problems | selectattr('rule', 'equalto', 'error') | list == [], 'problems': problems
         }) %}
         {% set world.facts = ditto._after(world.facts, settings, decision) %}
@@ -22,6 +22,7 @@
     {% endfor %}
     {{ return({
         'model': node.name, 'pattern': node.config.materialized, 'relation': ditto.relation_key(node.schema, node.alias),
+        'versioning': ditto._planning_settings(node, times[0]).versioning or none,
         'version': facts.head, 'executions': executions, 'stale_afterwards': stale, 'earliest_backfill': facts.earliest,
         'first_execution': (facts.ledger.outcomes | map(attribute='time') | sort | first) if facts.ledger.outcomes else none,
         'commands': commands
@@ -42,13 +43,7 @@
 {% macro _announced_problems(settings, facts, decision) %}
     {% set problems = [] %}
     {% for open in facts.ledger.unfinished if open.execution_time != settings.execution_time %}
-        {% do problems.append({
-            'rule': 'error',
-            'found': 'execution ' ~ open.execution_time ~ ' did not finish: ' ~ ditto.describe_holder(open),
-            'expected': 'no unfinished execution of another time',
-            'fix': 'finish it: ' ~ ditto.run_command(settings.model, open.execution_time)
-                ~ " or give it up: dbt run-operation ditto_release --args '{model: " ~ settings.model ~ "}'"
-        }) %}
+        {% do problems.append(ditto.unfinished_problem(settings.model, open)) %}
     {% endfor %}
     {% if settings.pattern == 'stateful_merge' %}
         {% do problems.extend(ditto.stateful_merge_problems(settings, facts, decision) | rejectattr('rule', 'equalto', 'ignore')) %}
@@ -87,7 +82,9 @@
         {% endfor %}
     {% endfor %}
     {% do lines.append('') %}
-    {% if plan.pattern == 'stateful_merge' and plan.first_execution %}
+    {% if plan.versioning == 'history' %}
+        {% do lines.append('  how far back: any execution, from the raw rows') %}
+    {% elif plan.pattern == 'stateful_merge' and plan.first_execution %}
         {% do lines.append('  how far back: ' ~ (ditto.short_time(plan.earliest_backfill) if plan.earliest_backfill else 'no version is left to go back to')
             ~ '; or everything from the first execution, ' ~ ditto.short_time(plan.first_execution)) %}
     {% endif %}

@@ -59,12 +59,8 @@
         {{ return({'found': 'no Delta table', 'expected': 'a Delta table to vacuum', 'fix': 'run the model first; other formats keep no old files'}) }}
     {% elif ledger.unfinished %}
         {% set open = ledger.unfinished[0] %}
-        {{ return({
-            'found': 'execution ' ~ open.execution_time ~ ' did not finish, and the version it was applied to is needed: ' ~ ditto.describe_holder(open),
-            'expected': 'no unfinished execution',
-            'fix': 'finish it: ' ~ ditto.run_command(node.name, open.execution_time)
-                ~ " or give it up: dbt run-operation ditto_release --args '{model: " ~ node.name ~ "}'"
-        }) }}
+        {{ return(dict(ditto.unfinished_problem(node.name, open), found='execution ' ~ open.execution_time
+            ~ ' did not finish, and the version it was applied to is needed: ' ~ ditto.describe_holder(open))) }}
     {% elif stale and ditto.option(node, 'readers') == 'pinned' %}
         {{ return({
             'found': 'readers are pinned to an earlier version, since executions are stale: ' ~ ditto._times(stale | map(attribute='time') | list),
