@@ -37,4 +37,8 @@ from last_commits
 left anti join outcomes
     on outcomes.`version` = last_commits.`version`
     and outcomes.`invocation_id` = last_commits.`invocation_id`
+{# A run that announced itself and died: the ledger knows of it, and what it wrote is undone before anything else happens. #}
+left anti join (select * from events where `event` = 'started') as announced
+    on announced.`invocation_id` = last_commits.`invocation_id`
+    and announced.`execution_time` = last_commits.`execution_time`
 {%- endmacro %}

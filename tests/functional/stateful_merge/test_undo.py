@@ -11,6 +11,13 @@ from tests.functional.stateful_merge.feed import DAYS, age, expected, letters, o
 from tests.support import Project, statements
 
 
+MATCHES = """
+models:
+  - name: letters
+    data_tests: [ditto.ditto_ledger_matches_history, ditto.ditto_no_stale]
+"""
+
+
 def run_days(project: Project, *days: str) -> None:
     for day in days:
         project.must_run(f"2024-10-{day}")
@@ -109,6 +116,12 @@ def test_an_unfinished_backfill_stops_others_and_can_be_released(project: Projec
     run_days(project, "08", "09")
     assert seen(project) == expected(DAYS, *DAYS)
     assert all(live for _, live in versions(project).values())
+    # Killed between the merge and its outcome: what it committed is undone, and no difference to the ledger.
+    with statements(die_before=1, only="describe history `" + project.schema + "`.`letters` limit 20"):
+        assert not project.run("2024-10-09").ok
+    run_days(project, "09")
+    project.write({"models/_letters.yml": MATCHES})
+    assert project.dbt("test").ok
 
 
 def test_a_table_that_nobody_wrote_to_for_long(project: Project) -> None:
