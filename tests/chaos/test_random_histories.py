@@ -1,6 +1,7 @@
 """stateful_merge against a model of a few lines of Python: random histories, compared after every step.
 
-DITTO_HISTORIES=200 runs it at length, DITTO_SEED=7 begins elsewhere. A failure prints its seed and its steps.
+DITTO_HISTORIES=200 runs it at length, DITTO_SEED=7 begins elsewhere, DITTO_STEPS=9 makes each of them longer. A failure
+prints its steps.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tests.functional.stateful_merge.feed import expected, letters, seen
 from tests.support import Project, statements
 
 SEQUENCES = int(os.environ.get("DITTO_HISTORIES", "3"))
+STEPS_OF_EACH = int(os.environ.get("DITTO_STEPS", "4"))
 FIRST_SEED = int(os.environ.get("DITTO_SEED", "1"))
 VARIANTS = [{}, {}, {}, {"readers": "pinned"}, {"versioning": "history", "file_format": "parquet"}]
 
@@ -157,7 +159,7 @@ def test_a_random_history(project: Project, seed: int) -> None:
     weights, steps = zip(*STEPS, strict=True)
     history.forward()
     history.check()
-    for step in history.random.choices(steps, weights, k=4):
+    for step in history.random.choices(steps, weights, k=STEPS_OF_EACH):
         step(history)
         history.check()
     assert project.dbt("run-operation", "ditto_verify").ok, history.story()
