@@ -10,7 +10,6 @@ from dbt.adapters.spark.session import Cursor
 from tests.functional.stateful_merge.feed import DAYS, age, expected, letters, operations, seen, versions
 from tests.support import Project, statements
 
-
 MATCHES = """
 models:
   - name: letters
