@@ -33,7 +33,7 @@
         {% elif step.kind == 'outcome' %}
             {% do run.update({'outcome': ditto.record_outcome(plan, run.lease)}) %}
         {% elif step.kind == 'pin' %}
-            {% do ditto.send(step.name, step.sql.replace(step.placeholder, run.outcome.version | string)) %}
+            {% do ditto.send(step.name, step.sql.replace(step.stand_in, run.outcome.version | string)) %}
         {% else %}
             {% do ditto.send(step.name, step.sql) %}
         {% endif %}

@@ -494,7 +494,7 @@ def test_readers_are_pinned_to_the_version_of_the_outcome(ditto: Ditto) -> None:
     made = plan(ditto, settled(facts(FOUR)), "10-09", readers="pinned")
     pin = made["steps"][-1]
     assert pin["kind"] == "pin"
-    shown = pin["sql"].replace(pin["placeholder"], "5")
+    shown = pin["sql"].replace(pin["stand_in"], "5")
     assert "create or replace view `demo`.`devices`" in shown
     assert "from `demo`.`devices__data` version as of 5 as target" in shown
 

@@ -175,7 +175,7 @@ def test_readers_are_pinned_to_the_version_that_was_recorded(ditto: Ditto) -> No
     pin = {
         "kind": "pin",
         "name": "pin",
-        "placeholder": "_v_",
+        "stand_in": "_v_",
         "sql": "create view v as select * from t version as of _v_",
     }
     steps = [{"kind": "outcome", "name": "outcome"}, pin]

@@ -88,8 +88,8 @@
     {% if work.decision.become_stale or work.decision.stale %}
         {{ return({'before': [], 'after': []}) }}
     {% endif %}
-    {% set placeholder = '_ditto_version_' ~ settings.invocation_id.replace('-', '_') %}
-    {% set sql = ditto.merger_view_sql(settings, columns, comment, placeholder) %}
-    {{ return({'before': [], 'after': [{'kind': 'pin', 'name': 'pin', 'placeholder': placeholder,
+    {% set stand_in = '_ditto_version_' ~ settings.invocation_id.replace('-', '_') %}
+    {% set sql = ditto.merger_view_sql(settings, columns, comment, stand_in) %}
+    {{ return({'before': [], 'after': [{'kind': 'pin', 'name': 'pin', 'stand_in': stand_in,
         'sql': ditto.fenced_sql(ditto.immediate_sql(sql), work.fence, script=true)}]}) }}
 {% endmacro %}
