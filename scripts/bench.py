@@ -206,7 +206,7 @@ def label(sql: str) -> str:
     if text.startswith("begin declare"):
         found = re.search(r"\b(merge into|insert into|insert overwrite|create table|delete from) \S+", text)
         return "script: " + (found.group(0) if found else text[:60])
-    return "read the ledger" if text.startswith("with events") else text[:60]
+    return "read the ledger" if text.startswith("select to_json(struct( `relation`") else text[:60]
 
 
 def planning_over_time(project: Project) -> None:

@@ -28,7 +28,7 @@
         {% set write = [{'kind': 'write', 'name': 'rebuild', 'sql': ditto.fenced_sql(
             ditto.history_rebuild_sql(settings, made.columns, raw.columns, ditto.tag(dict(settings, mode=decision.mode))), fence, script=true)}] %}
     {% endif %}
-    {{ return({'before': before, 'made': made.steps + raw.steps, 'write': [load] + write, 'after': [], 'restored': false}) }}
+    {{ return({'before': before, 'made': made.steps + raw.steps, 'write': [load] + write, 'after': []}) }}
 {% endmacro %}
 
 

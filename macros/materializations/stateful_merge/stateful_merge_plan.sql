@@ -25,7 +25,6 @@
         'head': decision.head,
         'undo': undoes,
         'seen': facts.head,
-        'restored': parts.restored,
         'undoes_until': '9999-12-31 00:00:00'
     }) %}
     {{ return(plan) }}
@@ -63,7 +62,7 @@
     {% endif %}
     {% set view = ditto._reader_steps(work, made.columns, spec.comment) %}
     {{ return({
-        'before': before, 'made': made.steps + view.before, 'after': view.after, 'restored': restored,
+        'before': before, 'made': made.steps + view.before, 'after': view.after,
         'write': ditto.merger_write_steps(settings, made.columns, work.sql, decision.mode, [] if work.anew else facts.key_range, fence)
     }) }}
 {% endmacro %}
