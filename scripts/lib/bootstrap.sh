@@ -54,7 +54,9 @@ create_venv() {
     say "bringing .venv up to date with requirements.lock"
   else
     say "creating .venv (about 90 s the first time)"
-    "$python" -m venv --clear .venv >/dev/null 2>&1 ||
+    # Removed by name, so that a link to another folder's environment goes and not what it leads to.
+    rm -rf .venv
+    "$python" -m venv .venv >/dev/null 2>&1 ||
       die "$python cannot create an environment: its venv module is missing. This installs it:" \
         "sudo apt-get install -y python3-venv"
     printf '%s\n' "$root" >.venv/stamp
