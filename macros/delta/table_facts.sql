@@ -1,7 +1,7 @@
 {# What is there now, from the catalog and the table itself, never from dbt's cache. Reads only. #}
 
 {% macro no_table_facts() %}
-    {{ return({'exists': false, 'type': none, 'provider': none, 'columns': [], 'partition_by': [], 'comment': none, 'properties': ''}) }}
+    {{ return({'exists': false, 'type': none, 'provider': none, 'columns': [], 'partition_by': [], 'comment': none, 'properties': '', 'text': ''}) }}
 {% endmacro %}
 
 
@@ -45,7 +45,8 @@
         'type': 'view' if details.get('Type') == 'VIEW' else 'table',
         'provider': details.get('Provider', '') | lower,
         'comment': details.get('Comment', ''),
-        'properties': details.get('Table Properties', '')
+        'properties': details.get('Table Properties', ''),
+        'text': details.get('View Text', '')
     }) }}
 {% endmacro %}
 

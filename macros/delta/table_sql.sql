@@ -64,6 +64,23 @@ tblproperties ({{ ditto._properties(spec.properties) }})
 {% endmacro %}
 
 
+{# A view that is there is altered, in one step: CREATE OR REPLACE VIEW drops it first, and for a moment readers do not find it.
+   Only its comment cannot be altered. `view`: what is known about it. #}
+{% macro view_sql(name, select, view=none, comment=none) %}
+{%- if view and view.exists and (comment or '') in ('', view.comment) -%}
+alter view {{ name }} as
+{{ select }}
+{%- else -%}
+create or replace view {{ name }}
+{%- if comment %}
+comment {{ ditto.literal(comment) }}
+{%- endif %}
+as
+{{ select }}
+{%- endif -%}
+{%- endmacro %}
+
+
 {# The increment in the table's column order; what it lacks is null. #}
 {% macro select_columns(columns, prefix="", alias=true) %}
     {% set items = [] %}

@@ -3,7 +3,7 @@
 {% macro claim(plan) %}
     {% set token = (plan.ledger.token or 0) + 1 %}
     {% set event = ditto.event(plan, 'started', plan.ledger.generation, plan.ledger.seq + 1, {
-        'token': token, 'base_version': plan.base_version, 'version': plan.head
+        'token': token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': plan.undoes_until
     }) %}
     {% set lease = {'app': 'ditto:lease:' ~ plan.relation, 'version': token} %}
     {% set marker = 'ditto:claim:' ~ event.event_id %}
@@ -57,8 +57,8 @@
 
 
 {% macro describe_holder(holder) %}
-    {{ return('invocation ' ~ holder.invocation_id ~ ' of ' ~ holder.user ~ ' for execution ' ~ holder.execution_time
-        ~ ', started at ' ~ holder.at) }}
+    {{ return('invocation ' ~ holder.invocation_id ~ ' of ' ~ holder.user
+        ~ (' for execution ' ~ holder.execution_time if holder.execution_time else '') ~ ', started at ' ~ holder.at) }}
 {% endmacro %}
 
 
@@ -74,9 +74,17 @@
 {% macro unfinished_problem(model_name, open) %}
     {{ return({
         'rule': 'error',
-        'found': 'execution ' ~ open.execution_time ~ ' did not finish (' ~ open.mode ~ '): ' ~ ditto.describe_holder(open),
-        'expected': 'no unfinished execution of another time',
-        'fix': 'finish it: ' ~ ditto.run_command(model_name, open.execution_time)
+        'found': ditto.unfinished_name(open) ~ ' did not finish' ~ (' (' ~ open.mode ~ ')' if open.execution_time else '') ~ ': '
+            ~ ditto.describe_holder(open),
+        'expected': 'no unfinished execution of another time' if open.execution_time else 'no unfinished operation',
+        'fix': 'finish it: ' ~ (ditto.run_command(model_name, open.execution_time) if open.execution_time
+            else "dbt run-operation ditto_" ~ open.mode ~ " --args '{model: " ~ model_name ~ "}'")
             ~ "\n            or give it up: dbt run-operation ditto_release --args '{model: " ~ model_name ~ "}'"
     }) }}
+{% endmacro %}
+
+
+{# An operation holds the lease like a run, and has no execution time. Its mode is its name. #}
+{% macro unfinished_name(open) %}
+    {{ return('execution ' ~ open.execution_time if open.execution_time else 'ditto_' ~ open.mode) }}
 {% endmacro %}

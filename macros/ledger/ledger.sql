@@ -80,7 +80,7 @@
         'own': found.own,
         'previous': previous.execution_time if previous and previous.generation == current else none,
         'newest': newest.execution_time if newest and newest.generation == current else none,
-        'unfinished': [dict({'base_version': none, 'version': none}, **lease)] if lease and lease.event == 'started' else [],
+        'unfinished': [dict({'execution_time': none, 'base_version': none, 'version': none, 'undoes_until': none}, **lease)] if lease and lease.event == 'started' else [],
         'outcomes': found.get('outcomes', []) | selectattr('generation', 'equalto', current) | list
     }) }}
 {% endmacro %}
@@ -100,5 +100,5 @@
 
 
 {% macro patterns() %}
-    {{ return(['insert_overwrite', 'merger', 'stateful_merge']) }}
+    {{ return(['fast_metadata_cleaner', 'insert_overwrite', 'merger', 'stateful_merge']) }}
 {% endmacro %}

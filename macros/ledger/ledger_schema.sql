@@ -4,7 +4,7 @@
         {'name': 'event_id', 'type': 'string', 'comment': 'The same event recorded twice has the same id'},
         {'name': 'relation', 'type': 'string', 'comment': 'schema.table of the model, in lower case'},
         {'name': 'pattern', 'type': 'string', 'comment': 'The materialization'},
-        {'name': 'execution_time', 'type': 'timestamp_ntz', 'comment': 'The identity of the run'},
+        {'name': 'execution_time', 'type': 'timestamp_ntz', 'comment': 'The identity of the run; null for an operation'},
         {'name': 'event', 'type': 'string', 'comment': 'started, committed or released'},
         {'name': 'mode', 'type': 'string', 'comment': 'What the plan decided'},
         {'name': 'generation', 'type': 'bigint', 'comment': 'Grows when the table is made anew: a full refresh, a dropped table'},

@@ -80,14 +80,14 @@ select to_json(struct(
     max_by(
         struct(cast(`execution_time` as string) as `execution_time`, `event_id`, `version`, `base_version`, `invocation_id`, `generation`),
         struct(`generation`, coalesce(`version`, -1), `seq`, `event_id`)
-    ) filter (where `event` = 'committed') as `last`,
+    ) filter (where `event` = 'committed' and `execution_time` is not null) as `last`,
     coalesce(max(if(`execution_time` = {{ now }}, `generation`, null)) filter (where `event` = 'committed') = max(`generation`), false) as `own`,
     max(struct(`generation`, cast(`execution_time` as string) as `execution_time`))
         filter (where `event` = 'committed' and `execution_time` < {{ now }}) as `previous`,
-    max(struct(`generation`, cast(`execution_time` as string) as `execution_time`)) filter (where `event` = 'committed') as `newest`,
+    max(struct(`generation`, cast(`execution_time` as string) as `execution_time`)) filter (where `event` = 'committed' and `execution_time` is not null) as `newest`,
     max_by(
         struct(`event`, cast(`execution_time` as string) as `execution_time`, `mode`, `token`, `base_version`, `version`, `invocation_id`, `user`,
-            cast(`at` as string) as `at`),
+            cast(`at` as string) as `at`, cast(`undoes_until` as string) as `undoes_until`),
         struct(`token`, `seq`)
     ) filter (where `token` is not null) as `lease`
     {%- if chain %},

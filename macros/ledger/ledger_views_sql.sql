@@ -1,10 +1,11 @@
 {# The last event and the last outcome of each execution in the current generation of each relation.
-   Outcomes are ordered by the table's version, which is the order in which they really happened. #}
+   Outcomes are ordered by the table's version, which is the order in which they really happened. Only the units of
+   fast_metadata_cleaner are tables with versions of their own; its runs hold the lease, so there the events are in order. #}
 {% macro ledger_executions_sql(ledger, relations=none) %}
     events as (
         select
             *,
-            struct(coalesce(`version`, -1), `seq`, `event_id`) as `position`,
+            struct(if(`pattern` = 'fast_metadata_cleaner', -1, coalesce(`version`, -1)), `seq`, `event_id`) as `position`,
             max(`generation`) over (partition by `relation`) as `current_generation`,
             max(`seq`) over (partition by `relation`) as `last_seq`,
             max(`token`) over (partition by `relation`) as `last_token`,
@@ -28,7 +29,7 @@
                 `rows_deleted`, `unit`, `inputs`, `invocation_id`, `user`, `at`, `position`), `position`)
                 filter (where `event` = 'committed') as `outcome`
         from events
-        where `generation` = `current_generation`
+        where `generation` = `current_generation` and `execution_time` is not null
         group by `relation`, `execution_time`
     )
 {%- endmacro %}
@@ -38,7 +39,12 @@
 {% macro ledger_state_view_sql(ledger, view) %}
 create view if not exists {{ view }}
 comment 'ditto: the state of every execution of every model, derived from the ledger' as
-with {{ ditto.ledger_executions_sql(ledger) }},
+{{ ditto.ledger_state_sql(ledger) }}
+{%- endmacro %}
+
+
+{% macro ledger_state_sql(ledger, relations=none) %}
+with {{ ditto.ledger_executions_sql(ledger, relations) }},
 stale as (
     select distinct later.`relation`, later.`execution_time`
     from executions as later

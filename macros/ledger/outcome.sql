@@ -21,7 +21,8 @@
 {# Commits back to the last one that the ledger knows. Twenty are nearly always enough; if not, read the rest. #}
 {% macro commits_of_run(plan) %}
     {% set commits = ditto.commits(plan.table, 20) %}
-    {% set recorded = plan.ledger.last.version if plan.ledger.last and plan.ledger.last.version is not none else -1 %}
+    {% set last = plan.head if plan.units else (plan.ledger.last.version if plan.ledger.last else none) %}
+    {% set recorded = -1 if last is none else last %}
     {% set oldest = (commits | last).version if commits else 0 %}
     {% if oldest > recorded + 1 and oldest > 0 %}
         {% set commits = ditto.commits(plan.table, commits[0].version - recorded + 1) %}

@@ -106,6 +106,10 @@
 {# Is this the table that the ledger knows? A full refresh and a table that was dropped or replaced start a new generation,
    since what older executions did is not in it. #}
 {% macro is_new_generation(plan, commits) %}
+    {% if plan.units %}
+        {# Its tables come and go, and the plan knows what that means. #}
+        {{ return(plan.made_anew or plan.ledger.generation == 0) }}
+    {% endif %}
     {% if plan.made_anew or plan.ledger.generation == 0 or (plan.missing and plan.ledger.last) %}
         {{ return(true) }}
     {% endif %}

@@ -21,13 +21,16 @@
         {# A token of its own: should the run still be alive, it is fenced off. #}
         {% set token = ledger.token + loop.index %}
         {% set event = ditto.event(identity, 'released', ledger.generation, ledger.seq + loop.index,
-            {'token': token, 'base_version': open.base_version, 'version': open.base_version}) %}
+            {'token': token, 'base_version': open.base_version, 'version': open.base_version,
+                'undoes_until': open.undoes_until if node.config.materialized == 'fast_metadata_cleaner' else none}) %}
         {% do ditto.send('release', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
             lease={'app': 'ditto:lease:' ~ relation, 'version': token}))) %}
         {% do ditto.require_lease(identity, token, 'claimed the model first') %}
-        {% do print('ditto: released execution ' ~ open.execution_time ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
-        {% do print('       what it wrote before it stopped is still in the table; to apply it: '
-            ~ ditto.run_command(model, open.execution_time)) %}
+        {% do print('ditto: released ' ~ ditto.unfinished_name(open) ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
+        {% if open.execution_time %}
+            {% do print('       what it wrote before it stopped is still in the table; to apply it: '
+                ~ ditto.run_command(model, open.execution_time)) %}
+        {% endif %}
     {% endfor %}
 {% endmacro %}
 

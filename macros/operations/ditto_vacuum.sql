@@ -59,7 +59,7 @@
         {{ return({'found': 'no Delta table', 'expected': 'a Delta table to vacuum', 'fix': 'run the model first; other formats keep no old files'}) }}
     {% elif ledger.unfinished %}
         {% set open = ledger.unfinished[0] %}
-        {{ return(dict(ditto.unfinished_problem(node.name, open), found='execution ' ~ open.execution_time
+        {{ return(dict(ditto.unfinished_problem(node.name, open), found=ditto.unfinished_name(open)
             ~ ' did not finish, and the version it was applied to is needed: ' ~ ditto.describe_holder(open))) }}
     {% elif stale and ditto.option(node, 'readers') == 'pinned' %}
         {{ return({
@@ -113,6 +113,6 @@
     {% set since = pinned.group(1) | int if pinned else head %}
     {% if head > since and ditto.stands_at(ditto.commits(settings.table, head - since), since) %}
         {% set columns = ditto.table_facts(settings.schema, settings.identifier).columns %}
-        {% do ditto.send('pin', ditto.merger_view_sql(settings, columns, view.comment, head)) %}
+        {% do ditto.send('pin', ditto.merger_view_sql(settings, columns, view, version=head)) %}
     {% endif %}
 {% endmacro %}

@@ -15,3 +15,14 @@
 {% macro warning(subject, text) %}
     {% do exceptions.warn('ditto: ' ~ subject ~ ': ' ~ text) %}
 {% endmacro %}
+
+
+{# `problems`: {rule, found, expected, fix}. Raises what the config calls an error, and warns about what it calls that. #}
+{% macro refuse_or_warn(settings, problems) %}
+    {% for problem in problems if problem.rule == 'error' %}
+        {% do ditto.error(settings.subject, problem.found, problem.expected, problem.fix) %}
+    {% endfor %}
+    {% for problem in problems if problem.rule == 'warn' %}
+        {% do ditto.warning(settings.subject, problem.found) %}
+    {% endfor %}
+{% endmacro %}

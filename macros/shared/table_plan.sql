@@ -119,6 +119,7 @@
         'base_version': facts.head,
         'head': facts.head,
         'undo': none,
+        'seen': none,
         'undoes_until': none,
         'unit': settings.table
     }) %}

@@ -96,7 +96,7 @@ def test_what_the_ledger_leaves_out_is_none_and_not_undefined(ditto: Ditto) -> N
     own = {"relation": "demo.visits", "generation": 1, "seq": 2, "hash": "h", "own": False, "last": last}
     found = facts(ditto, own | {"lease": intent}, own | {"relation": "demo.raw"})
     assert found["last"] == last | {"version": None, "base_version": None}
-    assert found["unfinished"] == [intent | {"base_version": None, "version": None}]
+    assert found["unfinished"] == [intent | {"base_version": None, "version": None, "undoes_until": None}]
     assert found["token"] == 0
     assert found["inputs"] == [
         {"relation": "demo.raw", "execution_time": "2024-10-06 00:00:00", "version": None, "event_id": "e"}

@@ -170,11 +170,20 @@ def test_with_a_sequence_a_deletion_is_an_update_that_wins_ties(ditto: Ditto) ->
 
 def test_the_view_shows_what_is_not_deleted(ditto: Ditto) -> None:
     read = settings(ditto, soft_delete="gone", sequence_by="seq")
-    assert sql(ditto.merger_view_sql(read, given("id", "gone"), "It's all")) == sql("""
+    assert sql(ditto.merger_view_sql(read, given("id", "gone"), comment="It's all")) == sql("""
         create or replace view `demo`.`devices` comment 'It\\'s all' as
         select `id`, `gone` from `demo`.`devices__data` as target
         where not coalesce(cast(target.`gone` as boolean), false)
     """)
+
+
+def test_a_view_that_is_there_is_altered_so_that_readers_always_find_it(ditto: Ditto) -> None:
+    view = {"exists": True, "comment": "All"}
+    assert sql(ditto.view_sql("`a`.`v`", "select 1", view)) == "alter view `a`.`v` as select 1"
+    assert sql(ditto.view_sql("`a`.`v`", "select 1", view, "All")) == "alter view `a`.`v` as select 1"
+    made = "create or replace view `a`.`v` comment 'New' as select 1"
+    assert sql(ditto.view_sql("`a`.`v`", "select 1", view, "New")) == made
+    assert sql(ditto.view_sql("`a`.`v`", "select 1", {"exists": False}, "New")) == made
 
 
 @pytest.mark.parametrize(

@@ -318,6 +318,7 @@ def test_the_description_of_a_table_is_understood(ditto: Ditto) -> None:
         "provider": "delta",
         "comment": "All visits",
         "properties": "[a=1,b=2]",
+        "text": "",
     }
 
 

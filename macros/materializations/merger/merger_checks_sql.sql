@@ -21,15 +21,13 @@ limit 5
 
 
 {# What readers see when deleted rows are kept to be remembered, or when they read a `version` until the next one is whole. #}
-{% macro merger_view_sql(settings, columns, comment=none, version=none) %}
-create or replace view {{ settings.view }}
-{%- if comment %}
-comment {{ ditto.literal(comment) }}
-{%- endif %}
-as
+{% macro merger_view_sql(settings, columns, view=none, comment=none, version=none) %}
+{% set shown %}
 select {{ ditto.quote_all(columns | map(attribute='name')) }}
 from {{ settings.table }}{{ ' version as of ' ~ version if version is not none }} as target
 {%- if settings.keeps_deleted %}
 where not {{ ditto._deleted(settings, 'target') }}
 {%- endif %}
+{% endset %}
+{{- ditto.view_sql(settings.view, shown.strip(), view, comment) -}}
 {%- endmacro %}

@@ -87,7 +87,7 @@
         and (comment or '') in ('', view.comment) %}
         {{ return([]) }}
     {% endif %}
-    {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment)}]) }}
+    {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, view, comment)}]) }}
 {% endmacro %}
 
 

@@ -2,7 +2,7 @@
 {% macro stateful_merge_plan(node, settings, facts, sql) %}
     {% do ditto.refuse_unfinished(settings, facts.ledger) %}
     {% set decision = ditto.stateful_merge_decision(settings, facts) %}
-    {% do ditto.refuse_stateful_merge(settings, ditto.stateful_merge_problems(settings, facts, decision)) %}
+    {% do ditto.refuse_or_warn(settings, ditto.stateful_merge_problems(settings, facts, decision)) %}
     {% do ditto._check_merger_columns(settings, facts.increment) %}
     {% set token = (facts.ledger.token or 0) + 1 %}
     {% set work = {
@@ -81,14 +81,14 @@
     {% endif %}
     {% do ditto.refuse_table_for_view(settings, facts.view, 'with readers: pinned', ', and readers see one version of them') %}
     {% if settings.dry %}
-        {% set empty = {'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment, 0)} %}
+        {% set empty = {'kind': 'sql', 'name': 'view', 'sql': ditto.merger_view_sql(settings, columns, comment=comment, version=0)} %}
         {{ return({'before': [] if facts.view.exists else [empty], 'after': []}) }}
     {% endif %}
     {% if work.decision.become_stale or work.decision.stale %}
         {{ return({'before': [], 'after': []}) }}
     {% endif %}
     {% set stand_in = '_ditto_version_' ~ settings.invocation_id.replace('-', '_') %}
-    {% set sql = ditto.merger_view_sql(settings, columns, comment, stand_in) %}
+    {% set sql = ditto.merger_view_sql(settings, columns, facts.view, comment, stand_in) %}
     {{ return({'before': [], 'after': [{'kind': 'pin', 'name': 'pin', 'stand_in': stand_in,
         'sql': ditto.fenced_sql(ditto.immediate_sql(sql), work.fence, script=true)}]}) }}
 {% endmacro %}

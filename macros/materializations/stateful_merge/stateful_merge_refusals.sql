@@ -83,17 +83,6 @@
 {% endmacro %}
 
 
-{# Raise what the config calls an error, warn about the rest. #}
-{% macro refuse_stateful_merge(settings, problems) %}
-    {% for problem in problems if problem.rule == 'error' %}
-        {% do ditto.error(settings.subject, problem.found, problem.expected, problem.fix) %}
-    {% endfor %}
-    {% for problem in problems if problem.rule == 'warn' %}
-        {% do ditto.warning(settings.subject, problem.found) %}
-    {% endfor %}
-{% endmacro %}
-
-
 {% macro _times(times) %}
     {% set shown = [] %}
     {% for time in times[:10] %}

@@ -11,7 +11,7 @@
     {% do facts.update({'head': head.version, 'head_at': head.at}) %}
     {# Readers that are pinned to the version that was the newest could not read it any more. #}
     {% if settings.readers == 'pinned' and facts.view.exists and not ditto.execution_chain(facts.ledger.outcomes).stale %}
-        {% do ditto.send('pin', ditto.merger_view_sql(settings, facts.target.columns, facts.view.comment, head.version)) %}
+        {% do ditto.send('pin', ditto.merger_view_sql(settings, facts.target.columns, facts.view, version=head.version)) %}
     {% endif %}
 {% endmacro %}
 

@@ -1,0 +1,66 @@
+{% materialization fast_metadata_cleaner, adapter='spark', supported_languages=['sql'] %}
+    {% set settings = ditto.fast_metadata_cleaner_settings(model, should_full_refresh(), ditto.is_dry_run()) %}
+    {% set sql = ditto.increment_sql(compiled_code) %}
+
+    {# Hooks before the facts: they may make what the model reads. #}
+    {{ run_hooks(pre_hooks) }}
+
+    {% set facts = ditto.fast_metadata_cleaner_facts(model, settings, sql) %}
+    {% set plan = ditto.fast_metadata_cleaner_plan(model, settings, facts, sql) %}
+    {% set outcome = ditto.run_plan(plan) %}
+    {% do ditto.report(plan, outcome) %}
+
+    {% do apply_grants(this, config.get('grants'), should_revoke(facts.view.exists, plan.made_anew)) %}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [this.incorporate(type='view')]}) }}
+{% endmaterialization %}
+
+
+{# Besides the common facts about the unit: the tables behind the view, the view, and the executions that may be touched.
+   Reads only; the dry run has no SELECT. #}
+{% macro fast_metadata_cleaner_facts(node, settings, sql=none) %}
+    {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
+    {% set facts = ditto.gather_facts(node, settings, sql) %}
+    {% do facts.update(ditto.unit_facts(settings)) %}
+    {% set recorded = facts.ledger.generation > 0 %}
+    {# Of a generation whose tables are all gone nothing is left. #}
+    {% set executions = ditto.fetch(ditto.unit_executions_sql(settings)) if recorded and facts.units else [] %}
+    {% do facts.update({'executions': executions}) %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{# The tables and views behind a model, from the catalog. `known`: the columns of those that the view does not show yet. #}
+{% macro unit_facts(settings) %}
+    {% set facts = {'units': [], 'chunks': [], 'known': {}, 'view': ditto.no_table_facts()} %}
+    {% if not adapter.check_schema_exists(none, settings.schema) %}
+        {{ return(facts) }}
+    {% endif %}
+    {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier)}) %}
+    {% for row in ditto.fetch('show tables in ' ~ ditto.quote(settings.schema) ~ ' like ' ~ ditto.literal(settings.alias ~ '__*')) %}
+        {% set unit = ditto.parse_unit(settings.alias, row['tableName']) if not row['isTemporary'] %}
+        {% if unit and unit.kind == 'units' %}
+            {% do facts.chunks.append(dict(ditto.table_facts(settings.schema, unit.identifier), identifier=unit.identifier)) %}
+        {% elif unit %}
+            {% do facts.units.append(unit) %}
+        {% endif %}
+    {% endfor %}
+    {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
+    {% for unit in ditto.shown_units(settings.alias, facts.units) if unit.identifier | lower not in branches %}
+        {% do facts.known.update({unit.identifier | lower: ditto.table_facts(settings.schema, unit.identifier).columns}) %}
+    {% endfor %}
+    {{ return(facts) }}
+{% endmacro %}
+
+
+{# The executions of the unit, and those that are not live. One that was given up half-way has to be replayed like a stale one. #}
+{% macro unit_executions_sql(settings) %}
+select cast(`execution_time` as string) as `time`,
+    if(`status` = 'released' and `delta_table_version` is not null, 'stale', `status`) as `status`
+from (
+{{ ditto.ledger_state_sql(settings.ledger_table, [settings.relation]) }}
+)
+where `status` <> 'live'
+    or (`execution_time` >= {{ ditto.typed_literal(settings.unit.first, 'timestamp_ntz') }}
+    and `execution_time` < {{ ditto.typed_literal(settings.unit.until, 'timestamp_ntz') }})
+{%- endmacro %}

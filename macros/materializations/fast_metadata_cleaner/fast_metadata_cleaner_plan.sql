@@ -1,0 +1,113 @@
+{# Facts in, plan out. Pure. #}
+{% macro fast_metadata_cleaner_plan(node, settings, facts, sql) %}
+    {% do ditto.refuse_unfinished(settings, facts.ledger) %}
+    {% do ditto._refuse_table_for_units(settings, facts.view) %}
+    {% set decision = ditto.fast_metadata_cleaner_decision(settings, facts) %}
+    {% do ditto.refuse_or_warn(settings, ditto.fast_metadata_cleaner_problems(settings, facts, decision)) %}
+    {% set spec = ditto.table_spec(node, dict(settings, partition_by=settings.given_partitions), facts.increment, facts.contract) %}
+    {% do spec.update({'partition_by': settings.partition_by, 'properties': dict(ditto.unit_constraints(spec), **spec.properties)}) %}
+    {% do ditto._check_unit_columns(settings, facts, decision, spec) %}
+    {% set token = (facts.ledger.token or 0) + 1 %}
+    {% set work = {
+        'settings': settings, 'facts': facts, 'decision': decision, 'spec': spec, 'sql': sql,
+        'anew': decision.mode == 'full_refresh',
+        'tag': ditto.tag(dict(settings, mode=decision.mode)),
+        'fence': ditto.fence_condition(settings.ledger_table, settings.relation, token)
+    } %}
+    {% if settings.dry %}
+        {# A unit is made by an execution and by nothing else. #}
+        {% set texts = ditto.view_texts(settings, facts, [], {'increment': facts.increment}) %}
+        {{ return(ditto.new_plan(settings, facts, decision, ditto.view_steps(settings, facts, texts) if not facts.view.exists else [])) }}
+    {% endif %}
+    {% set written = ditto._reset_steps(work) if decision.reset else ditto._slice_steps(work) %}
+    {% set plan = ditto.new_plan(settings, facts, decision,
+        [{'kind': 'intent', 'name': 'intent'}] + written.steps + ditto._unit_view_steps(work, written.columns) + [{'kind': 'outcome', 'name': 'outcome'}]) %}
+    {% do plan.update({
+        'unit': settings.table,
+        'made_anew': work.anew or (not facts.units and facts.ledger.last is not none),
+        'undo': decision.reset and settings.reset != 'replace' and facts.target.exists,
+        'undoes_until': settings.unit.until if decision.reset else none
+    }) %}
+    {% if decision.become_stale %}
+        {% do ditto.warning(settings.subject, 'this prepares ' ~ settings.unit.label ~ ' anew, and later executions of it are stale: '
+            ~ ditto._times(decision.become_stale) ~ '; ' ~ ditto._commands(settings, decision.become_stale)) %}
+    {% endif %}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{% macro _commands(settings, times) %}
+    {% set commands = [] %}
+    {% for time in times[:10] %}
+        {% do commands.append(ditto.run_command(settings.model, time)) %}
+    {% endfor %}
+    {{ return('replay them:\n    ' ~ commands | join('\n    ')) }}
+{% endmacro %}
+
+
+{# The unit is prepared anew: as one commit (replace), or emptied or dropped first, which are metadata operations too. #}
+{% macro _reset_steps(work) %}
+    {% set settings, facts = work.settings, work.facts %}
+    {% set exists = facts.target.exists and not work.anew %}
+    {% if exists and settings.reset == 'truncate' %}
+        {% set slice = ditto._slice_steps(work) %}
+        {{ return(dict(slice, steps=[ditto._fenced_step('truncate', 'truncate table ' ~ settings.table, work.fence)] + slice.steps)) }}
+    {% endif %}
+    {% set columns = facts.increment + [{'name': '_ditto_execution_time', 'type': 'timestamp_ntz'}] %}
+    {% set steps = [] %}
+    {% if exists and settings.reset == 'drop' %}
+        {# Readers do without the unit for a while; a view with a table that is gone would fail them. #}
+        {% set rest = ditto.shown_units(settings.alias, facts.units) | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
+        {% do steps.extend(ditto.view_steps(settings, facts, ditto.view_texts(settings, facts, rest, facts.known), none, work.fence)) %}
+        {% do steps.append(ditto._fenced_step('drop', 'drop table if exists ' ~ settings.table, work.fence)) %}
+    {% endif %}
+    {% do steps.append({'kind': 'write', 'name': 'reset', 'sql': ditto.fenced_sql(
+        ditto.immediate_sql(ditto.unit_create_sql(settings, work.spec, work.sql, work.tag)), work.fence, script=true)}) %}
+    {% for column in work.spec.columns if column.comment %}
+        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), work.fence)) %}
+    {% endfor %}
+    {{ return({'steps': steps, 'columns': columns}) }}
+{% endmacro %}
+
+
+{% macro _slice_steps(work) %}
+    {% set settings = work.settings %}
+    {% set increment = work.facts.increment + [{'name': '_ditto_execution_time', 'type': 'timestamp_ntz'}] %}
+    {# Its comment is the unit's own, and not the model's, which is the view's. #}
+    {% set made = ditto.plan_table(settings, dict(work.facts, increment=increment), dict(work.spec, comment=none)) %}
+    {% set write = ditto.unit_slice_sql(settings, made.columns, work.sql, work.tag) %}
+    {{ return({'columns': made.columns, 'steps': made.steps + [
+        {'kind': 'write', 'name': 'slice', 'sql': ditto.fenced_sql(write, work.fence, script=true)}]}) }}
+{% endmacro %}
+
+
+{# The views as they have to be once the unit is written; of a model that is made anew they show nothing else. #}
+{% macro _unit_view_steps(work, columns) %}
+    {% set settings, facts = work.settings, work.facts %}
+    {% set key = settings.identifier | lower %}
+    {% set others = [] if work.anew else facts.units | rejectattr('identifier', 'equalto', key) | list %}
+    {% set own = {'identifier': key, 'kind': ditto.granularities()[settings.granularity], 'first': settings.unit.first} %}
+    {% set shown = ditto.shown_units(settings.alias, others + [own]) %}
+    {% set before = ditto.no_table_facts() if work.anew else facts.view %}
+    {% set known = dict(facts.known, **{key: columns}) %}
+    {% set texts = ditto.view_texts(settings, dict(facts, view=before), shown, known) %}
+    {% set retyped = ditto.changed_types(columns, before.columns) != [] %}
+    {# Dropped with `reset: drop`, the unit is not in the view any more, whatever it shows now. #}
+    {% set again = retyped or work.anew or (work.decision.reset and settings.reset == 'drop' and facts.target.exists)
+        or ditto._comments_differ(work.spec.columns, facts.view.columns) %}
+    {% set steps = ditto.view_steps(settings, facts, texts, work.spec.comment, work.fence, again) %}
+    {% for unit in facts.units if work.anew and unit.identifier != key %}
+        {% do steps.append(ditto._fenced_step('drop', 'drop table if exists ' ~ ditto.table_name(settings.schema, unit.identifier), work.fence)) %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
+{% macro _comments_differ(documented, shown) %}
+    {% for column in documented if column.comment %}
+        {% for there in shown if there.name | lower == column.name | lower and there.comment != column.comment %}
+            {{ return(true) }}
+        {% endfor %}
+    {% endfor %}
+    {{ return(false) }}
+{% endmacro %}

@@ -1,0 +1,74 @@
+{# What the columns of the SELECT, and what stands under the model's name, may not be. Pure. #}
+
+{% macro _refuse_table_for_units(settings, view) %}
+    {% if view.exists and view.type != 'view' %}
+        {% do ditto.error(
+            settings.subject, 'a table under the name ' ~ settings.view, 'a view over the units, or nothing',
+            'keep it under another name: alter table ' ~ settings.view ~ ' rename to ' ~ ditto.table_name(settings.schema, settings.alias ~ '_before')
+            ~ ', then run again'
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _check_unit_columns(settings, facts, decision, spec) %}
+    {% for option in ('execution_time_column', 'unit_column') if (settings[option] or '') | lower in ditto.lower_names(facts.increment) %}
+        {% do ditto.error(settings.subject, option ~ ': ' ~ settings[option] ~ ', which is a column of the SELECT too', 'another name',
+            'rename the column in the model, or change ' ~ option) %}
+    {% endfor %}
+    {% set others = facts.units | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
+    {% if settings.dry or decision.mode == 'full_refresh' or not facts.view.exists or not decision.reset or not others %}
+        {{ return('') }}
+    {% endif %}
+    {% if settings.on_schema_change == 'fail' %}
+        {% set technical = [settings.execution_time_column, settings.unit_column] | select | map('lower') | list %}
+        {% set shown = [] %}
+        {% for column in facts.view.columns if column.name | lower not in technical %}{% do shown.append(column) %}{% endfor %}
+        {% do ditto._refuse_change(dict(settings, table=settings.view), ditto.columns_not_in(facts.increment, shown),
+            ditto.columns_not_in(shown, facts.increment), ditto.changed_types(facts.increment, shown)) %}
+    {% endif %}
+    {% set changed = ditto.narrowing(facts.increment, facts.view.columns) %}
+    {% if changed %}
+        {% do ditto.error(
+            settings.subject, 'columns with another type than in the other units: ' ~ changed | join(', '),
+            'the same types, or wider whole numbers: one view shows all units',
+            'cast them in the SELECT, or make the model anew: ' ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh')
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# Columns that cannot stand under each other without a loss: only whole numbers, and float and double, widen. #}
+{% macro narrowing(increment, columns) %}
+    {% set families = [['tinyint', 'smallint', 'int', 'bigint'], ['float', 'double']] %}
+    {% set changed = [] %}
+    {% for column in increment %}
+        {% for there in columns if there.name | lower == column.name | lower and there.type != column.type %}
+            {% set same = [] %}
+            {% for family in families if column.type in family and there.type in family %}
+                {% do same.append(true) %}
+            {% endfor %}
+            {% if not same %}
+                {% do changed.append(column.name ~ ' (' ~ there.type ~ ' -> ' ~ column.type ~ ')') %}
+            {% endif %}
+        {% endfor %}
+    {% endfor %}
+    {{ return(changed) }}
+{% endmacro %}
+
+
+{# Required columns of an enforced contract, and since when the units have them. A unit that lacks one has to be replayed. #}
+{% macro units_without_required(node, settings, facts) %}
+    {% if not (node.config.get('contract') or {}).get('enforced') %}
+        {{ return([]) }}
+    {% endif %}
+    {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
+    {% set found = [] %}
+    {% for name, column in (node.columns or {}).items() if 'not_null' in (column.get('constraints') or []) | map(attribute='type') | list %}
+        {% for unit in ditto.shown_units(settings.alias, facts.units) | reverse
+            if ditto.branch_lacks(branches.get(unit.identifier | lower, ''), name) or name | lower not in ditto.lower_names(facts.view.columns) %}
+            {% do found.append({'column': name, 'unit': unit.identifier, 'first': unit.first, 'frozen': unit.kind == 'frozen'}) %}
+        {% endfor %}
+    {% endfor %}
+    {{ return(found) }}
+{% endmacro %}
