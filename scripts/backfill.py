@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = os.environ.get("DITTO_COMMAND", f"python {sys.argv[0]}")
-# Of these patterns the ledger knows which executions a replay has undone; of the others every execution stays live.
+# A replay undoes all later executions, and the ledger knows it: so it can be told how far a replay has come. Of units
+# only the rest of the same unit is undone, and of the other patterns every execution stays live.
 CHAINED = {"stateful_merge"}
+UNITS = "fast_metadata_cleaner"
 EXAMPLES = """
 examples:
   {program} devices --from 2024-10-05 --to 2024-10-08 --dry-run
@@ -70,9 +72,10 @@ class Dbt:
         with contextlib.redirect_stdout(io.StringIO()):
             return dbtRunner(callbacks=[listen]).invoke(command)
 
-    def plan(self, model: str, first: str, last: str, interval: str | None) -> tuple[str, Plan]:
+    def plan(self, model: str, first: str, given: argparse.Namespace) -> tuple[str, Plan]:
         """The plan of a range, from the macro that plans every run: as text, and as data."""
-        arguments = {"model": model, "from": first, "to": last, "interval": interval, "format": "both"}
+        arguments = {"model": model, "from": first, "to": given.last, "interval": given.interval, "format": "both"}
+        arguments["slice_only"] = given.slice_only
         result = self.invoke("run-operation", "ditto_plan", "--args", json.dumps(arguments), execution_date=first)
         if not result.success or len(self.printed) < 2:
             raise Stop(self.failure(result))
@@ -132,6 +135,12 @@ def parser() -> argparse.ArgumentParser:
         help="each date also runs the ditto models that read the model, and what lies between; other models that read"
         " it run once, at the end",
     )
+    it.add_argument(
+        "--slice-only",
+        action="store_true",
+        help="fast_metadata_cleaner: replay only the executions of the range, each of which replaces its slice; without"
+        " it the first and the last unit are replayed as a whole",
+    )
     it.add_argument("--dry-run", action="store_true", help="show the plan and stop; nothing is touched")
     it.add_argument(
         "--resume",
@@ -182,7 +191,7 @@ def command_for(given: argparse.Namespace, **changes: Any) -> str:
     words = [wanted["model"], "--from", wanted["first"], "--to", wanted["last"]]
     for name in ("interval", "project_dir", "profiles_dir", "target", "vars"):
         words += [f"--{name.replace('_', '-')}", wanted[name]] if wanted[name] else []
-    words += [f"--{name}" for name in ("downstream", "resume") if wanted[name]]
+    words += [f"--{name.replace('_', '-')}" for name in ("downstream", "slice_only", "resume") if wanted[name]]
     return f"{PROGRAM} {shlex.join(words)}"
 
 
@@ -233,7 +242,10 @@ def on_the_way(downstream: list[dict[str, Any]]) -> set[str]:
 
 
 def gather(dbt: Dbt, given: argparse.Namespace, first: str) -> Work:
-    text, plan = dbt.plan(given.model, first, given.last, given.interval)
+    text, plan = dbt.plan(given.model, first, given)
+    if given.slice_only and plan["pattern"] != UNITS:
+        pattern = plan["pattern"]
+        raise Stop(f"error: --slice-only with {given.model} ({pattern}), which has no units\n  fix: leave it out")
     models = [model for model in plan["downstream"] if model["resource_type"] == "model"]
     work = Work({given.model: plan}, [given.model], texts=[text])
     work.others = [model["name"] for model in plan["downstream"] if model not in models or not given.downstream]
@@ -243,7 +255,7 @@ def gather(dbt: Dbt, given: argparse.Namespace, first: str) -> Work:
         work.at_the_end = [model["name"] for model in models if model["name"] not in always]
         for model in models:
             if model["ditto"]:
-                text, work.plans[model["name"]] = dbt.plan(model["name"], first, given.last, given.interval)
+                text, work.plans[model["name"]] = dbt.plan(model["name"], first, given)
                 work.texts.append(text)
     return work
 
@@ -278,7 +290,7 @@ def resume(dbt: Dbt, given: argparse.Namespace, work: Work) -> tuple[Work, int]:
     loose = [f"{name} ({plan['pattern']})" for name, plan in work.plans.items() if plan["pattern"] not in CHAINED]
     if loose:
         raise Stop(
-            f"error: --resume with {', '.join(loose)}: all executions are live, so what was replayed cannot be told\n"
+            f"error: --resume with {', '.join(loose)}: what was replayed cannot be told from the ledger\n"
             f"  fix: start at the one that failed: {command_for(given, first='<date>')}"
         )
     dates = work.dates()
@@ -317,7 +329,7 @@ def conclude(given: argparse.Namespace, work: Work) -> None:
             say(f"{model}: stale now, to be replayed: {some}")
             changes = {"model": model, "first": short(stale[0]), "last": short(stale[-1])}
             say(f"  {command_for(given, **changes)}")
-        elif plan["pattern"] in CHAINED:
+        elif plan["pattern"] in {*CHAINED, UNITS}:
             say(f"{model}: no execution is stale")
     if work.others:
         hint = "" if given.downstream else "; --downstream runs the models among them"
@@ -347,6 +359,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = []
     for name in ("project_dir", "profiles_dir", "target"):
         options += [f"--{name.replace('_', '-')}", getattr(given, name)] if getattr(given, name) else []
+    if given.slice_only:
+        variables["ditto_slice_only"] = True
     runner = Dbt(project_dir, options, variables)
     try:
         work, skipped = gather(runner, given, given.first), 0

@@ -11,13 +11,7 @@ outcomes as (
     where `event` = 'committed' and `generation` = `current_generation` and `version` is not null
 ),
 commits as (
-    select cast(`execution_time` as timestamp_ntz) as `execution_time`, `invocation_id`, cast(`version` as bigint) as `version`
-    from values
-    {%- for commit in tagged %}
-        ({{ ditto.literal(commit.tag.execution_time) }}, {{ ditto.literal(commit.tag.invocation_id) }}, {{ commit.version }}),
-    {%- endfor %}
-        (null, null, null) as commits (`execution_time`, `invocation_id`, `version`)
-    where `version` is not null
+    {{ ditto._commit_values(tagged) }}
 ),
 last_commits as (
     {# A statement that was sent twice left two commits; the ledger knows the last one. #}
@@ -41,4 +35,40 @@ left anti join outcomes
 left anti join (select * from events where `event` = 'started') as announced
     on announced.`invocation_id` = last_commits.`invocation_id`
     and announced.`execution_time` = last_commits.`execution_time`
+{%- endmacro %}
+
+
+{% macro _commit_values(commits) %}
+    select cast(`execution_time` as timestamp_ntz) as `execution_time`, `invocation_id`, cast(`version` as bigint) as `version`, `unit`
+    from values
+    {%- for commit in commits %}
+        ({{ ditto.literal(commit.tag.execution_time) }}, {{ ditto.literal(commit.tag.invocation_id) }}, {{ commit.version }}, {{ ditto.literal(commit.get('unit')) }}),
+    {%- endfor %}
+        (null, null, null, null) as commits (`execution_time`, `invocation_id`, `version`, `unit`)
+    where `version` is not null
+{%- endmacro %}
+
+
+{# The same for a model of several tables: every live execution has its commit in its unit, and no run wrote without a word in the
+   ledger. `units`: the tables that are there; what is frozen has no commits of its own. #}
+{% macro unit_differences_sql(ledger, relation, commits, units) %}
+with state as (
+    {{ ditto.ledger_state_sql(ledger, [relation]) }}
+),
+commits as (
+    {{ ditto._commit_values(commits | selectattr('tag') | list) }}
+)
+select 'in the ledger, not in the history of the table' as `difference`, `execution_time`, `invocation_id`, `delta_table_version` as `version`
+from state
+left anti join commits
+    on commits.`unit` = lower(state.`unit`)
+    and commits.`version` = state.`delta_table_version`
+    and commits.`execution_time` = state.`execution_time`
+where state.`live` and lower(state.`unit`) in ({% for unit in units %}{{ ditto.literal(unit) }}, {% endfor %}'')
+union all
+select 'in the history of the table, not in the ledger' as `difference`, `execution_time`, `invocation_id`, `version`
+from commits
+left anti join (select `invocation_id`, `execution_time` from {{ ledger }} where `relation` = {{ ditto.literal(relation) }}) as announced
+    on announced.`invocation_id` = commits.`invocation_id`
+    and announced.`execution_time` = commits.`execution_time`
 {%- endmacro %}

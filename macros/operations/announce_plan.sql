@@ -5,25 +5,29 @@
     {% set world = namespace(facts=facts) %}
     {% set executions = [] %}
     {% for time in times %}
-        {% set settings = ditto._planning_settings(node, time) %}
-        {% set decision = ditto._decision(settings, world.facts) %}
-        {% set problems = ditto._announced_problems(settings, world.facts, decision) %}
+        {% set settings = dict(ditto._planning_settings(node, time), slice_only=facts.get('slice_only', false)) %}
+        {% set known = ditto.unit_world(settings, world.facts) if settings.units else world.facts %}
+        {% set decision = ditto._decision(settings, known) %}
+        {% set problems = ditto._announced_problems(settings, known, decision) %}
         {% do executions.append({
             'execution_time': time, 'status': facts.get('statuses', {}).get(time), 'mode': decision.mode, 'reason': decision.reason,
             'restore_version': decision.restore, 'truncates': decision.truncate, 'becomes_stale': decision.become_stale,
+            'unit': settings.identifier if settings.units else none, 'action': ditto.unit_action(settings, decision) if settings.units else none,
             'allowed': problems | selectattr('rule', 'equalto', 'error') | list == [], 'problems': problems
         }) %}
-        {% set world.facts = ditto._after(world.facts, settings, decision) %}
+        {% set world.facts = (ditto.after_unit if settings.units else ditto._after)(world.facts, settings, decision) %}
     {% endfor %}
-    {% set stale = ditto.execution_chain(world.facts.ledger.outcomes).stale | map(attribute='time') | list %}
+    {% set stale = (world.facts.executions | selectattr('status', 'equalto', 'stale') if 'executions' in world.facts
+        else ditto.execution_chain(world.facts.ledger.outcomes).stale) | map(attribute='time') | sort | list %}
     {% set commands = [] %}
     {% for time in (times + stale) | unique | sort %}
-        {% do commands.append(ditto.run_command(node.name, time)) %}
+        {% do commands.append(ditto.run_command(node.name, time, variables='ditto_slice_only: true' if facts.get('slice_only') and time in times else '')) %}
     {% endfor %}
     {{ return({
         'model': node.name, 'pattern': node.config.materialized, 'relation': ditto.relation_key(node.schema, node.alias),
         'versioning': ditto._planning_settings(node, times[0]).versioning or none,
-        'version': facts.head, 'executions': executions, 'stale_afterwards': stale, 'earliest_backfill': facts.earliest,
+        'version': none if 'executions' in facts else facts.head, 'executions': executions, 'filled_units': facts.get('filled', []),
+        'replay_required': facts.get('required', []), 'stale_afterwards': stale, 'earliest_backfill': facts.earliest,
         'first_execution': (facts.ledger.outcomes | map(attribute='time') | sort | first) if facts.ledger.outcomes else none,
         'commands': commands
     }) }}
@@ -31,8 +35,8 @@
 
 
 {% macro _decision(settings, facts) %}
-    {% if settings.pattern == 'stateful_merge' %}
-        {{ return(ditto.stateful_merge_decision(settings, facts)) }}
+    {% if settings.pattern in ('stateful_merge', 'fast_metadata_cleaner') %}
+        {{ return((ditto.stateful_merge_decision if settings.pattern == 'stateful_merge' else ditto.fast_metadata_cleaner_decision)(settings, facts)) }}
     {% endif %}
     {% set own = facts.get('statuses', {}).get(settings.execution_time) in ('live', 'stale') %}
     {% set mode = ditto.plan_mode(settings, dict(facts, ledger=dict(facts.ledger, own=own))) %}
@@ -47,6 +51,8 @@
     {% endfor %}
     {% if settings.pattern == 'stateful_merge' %}
         {% do problems.extend(ditto.stateful_merge_problems(settings, facts, decision) | rejectattr('rule', 'equalto', 'ignore')) %}
+    {% elif settings.units %}
+        {% do problems.extend(ditto.fast_metadata_cleaner_problems(settings, facts, decision)) %}
     {% endif %}
     {{ return(problems) }}
 {% endmacro %}
@@ -72,7 +78,8 @@
     {% for execution in plan.executions %}
         {% set undo = 'restore version ' ~ execution.restore_version ~ ', then ' if execution.restore_version is not none
             else ('empty the table, then ' if execution.truncates else '') %}
-        {% do lines.append('  ' ~ '%-20s' % ditto.short_time(execution.execution_time) ~ '%-11s' % execution.mode ~ undo ~ 'write: ' ~ execution.reason) %}
+        {% do lines.append('  ' ~ '%-20s' % ditto.short_time(execution.execution_time) ~ '%-11s' % execution.mode
+            ~ (execution.action or undo ~ 'write') ~ ': ' ~ execution.reason) %}
         {% if execution.becomes_stale %}
             {% do lines.append('  ' ~ ' ' * 31 ~ 'becomes stale: ' ~ ditto._times(execution.becomes_stale)) %}
         {% endif %}
@@ -88,6 +95,14 @@
         {% do lines.append('  how far back: ' ~ (ditto.short_time(plan.earliest_backfill) if plan.earliest_backfill else 'no version is left to go back to')
             ~ '; or everything from the first execution, ' ~ ditto.short_time(plan.first_execution)) %}
     {% endif %}
+    {% if plan.filled_units %}
+        {% do lines.append('  the unit is the boundary: all that is known of ' ~ plan.filled_units | join(', ')
+            ~ ' is replayed; for the slices of the range alone: slice_only') %}
+    {% endif %}
+    {% for column, units in plan.replay_required | groupby('column') %}
+        {% do lines.append('  column ' ~ column ~ ' is required, and units lack it: ' ~ units | map(attribute='unit') | unique | join(', ')
+            ~ '; replay from ' ~ units[0].first) %}
+    {% endfor %}
     {% set names = [] %}
     {% for model in plan.downstream %}
         {% do names.append(model.name ~ ' (' ~ model.materialized ~ ')') %}

@@ -15,6 +15,11 @@
         {% do ditto.release_stateful_merge(node, ledger, open) %}
     {% endfor %}
     {% for open in ledger.unfinished if node.config.materialized != 'stateful_merge' %}
+        {% if node.config.materialized == 'fast_metadata_cleaner' and open.mode == 'full_refresh' %}
+            {% do ditto.error('ditto_release of ' ~ model, 'a full refresh that did not finish: ' ~ ditto.describe_holder(open),
+                'to finish it: other units may be dropped already, and nothing would tell which',
+                ditto.run_command(model, open.execution_time, ' --full-refresh')) %}
+        {% endif %}
         {% set identity = {'relation': relation, 'pattern': node.config.materialized, 'mode': open.mode,
             'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
             'model': model, 'table': relation} %}

@@ -40,8 +40,14 @@
 {% macro _vacuum_tables(node) %}
     {% set tables = [] %}
     {% if adapter.check_schema_exists(none, node.schema) %}
-        {% set history = node.config.materialized == 'stateful_merge' and ditto.option(node, 'versioning') == 'history' %}
-        {% for name in [node.alias, node.alias ~ '__data'] + ([node.alias ~ '__history'] if history else []) %}
+        {% set names = [node.alias, node.alias ~ '__data'] %}
+        {% if node.config.materialized == 'stateful_merge' and ditto.option(node, 'versioning') == 'history' %}
+            {% do names.append(node.alias ~ '__history') %}
+        {% elif node.config.materialized == 'fast_metadata_cleaner' %}
+            {% set settings = ditto.fast_metadata_cleaner_settings(node, execution_time='1970-01-01 00:00:00') %}
+            {% set names = ditto.unit_facts(settings).units | map(attribute='identifier') | list %}
+        {% endif %}
+        {% for name in names %}
             {% set facts = ditto.table_facts(node.schema, name) %}
             {% if facts.exists and facts.type == 'table' and facts.provider == 'delta' %}
                 {% do tables.append({'name': ditto.table_name(node.schema, name), 'properties': facts.properties}) %}

@@ -1,14 +1,21 @@
 {# What would a run do? Nothing is touched:
    dbt run-operation ditto_plan --args '{model: devices, execution_date: 2024-10-07}'
    dbt run-operation ditto_plan --args '{model: devices, from: 2024-10-07, to: 2024-10-09, format: json}' #}
-{% macro ditto_plan(model, execution_date=none, from=none, to=none, interval=none, format='text') %}
+{% macro ditto_plan(model, execution_date=none, from=none, to=none, interval=none, format='text', slice_only=false) %}
     {% if format not in ('text', 'json', 'both') %}
         {% do ditto.error('ditto_plan', 'format: ' ~ format, 'text, json or both', "--args '{model: " ~ model ~ ", format: json}'") %}
     {% endif %}
     {% set node = ditto.find_model(model) %}
     {% set range = ditto._planned_range(node, execution_date, from, to, interval) %}
-    {% set facts = dict(ditto._planning_facts(node, range.first), statuses=ditto._statuses(node)) %}
-    {% set times = ditto._planned_times(range, facts.statuses) %}
+    {% set statuses = ditto._statuses(node) %}
+    {% set facts = dict(ditto._planning_facts(node, range.first), statuses=statuses) %}
+    {% set times = ditto._planned_times(range, statuses) %}
+    {% if node.config.materialized == 'fast_metadata_cleaner' %}
+        {% set filled = ditto.unit_range(ditto.option(node, 'granularity', 'week'), range, statuses, slice_only) if not range.single
+            else {'times': times, 'filled': []} %}
+        {% set times = filled.times %}
+        {% do facts.update({'filled': filled.filled, 'slice_only': slice_only, 'executions': ditto._as_executions(facts, statuses)}) %}
+    {% endif %}
     {% set announcement = ditto.announce(node, facts, times) %}
     {% do announcement.update({'downstream': ditto.downstream_models(node)}) %}
     {% for shown in ('text', 'json') if format in (shown, 'both') %}
@@ -62,9 +69,20 @@
 {% endmacro %}
 
 
+{# What the facts of a run have, for all units: without a table nothing of what the ledger says is there. #}
+{% macro _as_executions(facts, statuses) %}
+    {% set executions = [] %}
+    {% for time, status in statuses.items() if facts.units or facts.view.exists %}
+        {% do executions.append({'time': time, 'status': status}) %}
+    {% endfor %}
+    {{ return(executions) }}
+{% endmacro %}
+
+
 {% macro _planning_settings(node, execution_time) %}
-    {% if node.config.materialized == 'stateful_merge' %}
-        {{ return(ditto.stateful_merge_settings(node, execution_time=execution_time)) }}
+    {% if node.config.materialized in ('stateful_merge', 'fast_metadata_cleaner') %}
+        {{ return((ditto.stateful_merge_settings if node.config.materialized == 'stateful_merge'
+            else ditto.fast_metadata_cleaner_settings)(node, execution_time=execution_time)) }}
     {% endif %}
     {{ return(ditto.common_settings(node, node.config.materialized, formats=['delta', 'parquet'], execution_time=execution_time)) }}
 {% endmacro %}
@@ -72,7 +90,10 @@
 
 {% macro _planning_facts(node, execution_time) %}
     {% set settings = ditto._planning_settings(node, execution_time) %}
-    {% if settings.pattern != 'stateful_merge' %}
+    {% if settings.units %}
+        {% set facts = ditto.fast_metadata_cleaner_facts(node, settings) %}
+        {{ return(dict(facts, earliest=none, required=ditto.units_without_required(node, settings, facts))) }}
+    {% elif settings.pattern != 'stateful_merge' %}
         {{ return(dict(ditto.gather_facts(node, settings, none), earliest=none)) }}
     {% endif %}
     {% set facts = ditto.stateful_merge_facts(node, settings) %}

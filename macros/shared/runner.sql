@@ -103,7 +103,7 @@
 {% endmacro %}
 
 
-{% macro run_command(model_name, execution_time, flags='') %}
+{% macro run_command(model_name, execution_time, flags='', variables='') %}
     {% set moment = execution_time[:10] if execution_time[11:] == '00:00:00' else execution_time.replace(' ', 'T') %}
-    {{ return("dbt run --select " ~ model_name ~ flags ~ " --vars '{execution_date: " ~ moment ~ "}'") }}
+    {{ return("dbt run --select " ~ model_name ~ flags ~ " --vars '{execution_date: " ~ moment ~ (', ' ~ variables if variables else '') ~ "}'") }}
 {% endmacro %}

@@ -29,6 +29,8 @@ class Scenario:
     """Called before each attempt, for a command that must find a world of its own."""
     stale: list[str] = field(default_factory=list)
     """Days that the command makes stale."""
+    also: Callable[[Project, int], None] | None = None
+    """What else has to hold afterwards."""
 
 
 def changes(recorded: list[str]) -> list[int]:
@@ -67,6 +69,8 @@ def check(scenario: Scenario, project: Project, attempt: int, where: str) -> Non
     assert sorted(project.sql(other)) == [(f"{day} 00:00:00", "stale") for day in scenario.stale], where
     leftover = [row for row in project.sql("show tables in {schema}") if row[2] or "tmp" in row[1]]
     assert leftover == [], where
+    if scenario.also:
+        scenario.also(project, attempt)
 
 
 def shorten(sql: str) -> str:

@@ -87,6 +87,91 @@ def stateful(**config: object) -> Scenario:
     return Scenario(f"stateful_merge {config}", prepare, normal_run, "merged", merged)
 
 
+def units(project: Project) -> list[str]:
+    names = [row[1] for row in project.sql("show tables in {schema} like 'slices__*'")]
+    return sorted(name.removeprefix("slices__") for name in names)
+
+
+def new_unit(**config: object) -> Scenario:
+    """Each attempt is the next day, and each day has a table of its own."""
+
+    def prepare(project: Project) -> None:
+        project.model("slices", OVERWRITE, materialized="fast_metadata_cleaner", granularity="day", **config)
+        project.must_run(day(0))
+
+    return Scenario("fast_metadata_cleaner, new unit", prepare, normal_run, "slices", all_slices)
+
+
+def resetting(**config: object) -> Scenario:
+    """The first day of a week is killed while it prepares its unit anew; the day after it is stale from then on."""
+
+    def prepare(project: Project) -> None:
+        project.model("slices", OVERWRITE, materialized="fast_metadata_cleaner", **config)
+        for number in (6, 7, 13):
+            project.must_run(day(number))
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return project.run(day(6))
+
+    rows = [*slice_of(6), *slice_of(13)]
+    return Scenario(
+        f"fast_metadata_cleaner reset {config}", prepare, command, "slices", lambda attempt: rows, stale=[day(7)]
+    )
+
+
+def freezing() -> Scenario:
+    """Each attempt begins another month, so that the one before it can be frozen."""
+
+    def load(project: Project, month: int) -> None:
+        for number in (1, 2):
+            project.must_run(f"2024-{month:02}-{number:02}")
+
+    def prepare(project: Project) -> None:
+        project.model("slices", OVERWRITE, materialized="fast_metadata_cleaner", granularity="day")
+        load(project, 1)
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return project.dbt("run-operation", "ditto_freeze", "--args", "{model: slices}")
+
+    def expected(attempt: int) -> list[tuple[object, ...]]:
+        days = [dt.date(2024, month, number) for month in range(1, attempt + 3) for number in (1, 2)]
+        return [(i, f"row {i} of {loaded}", loaded) for loaded in days for i in range(4)]
+
+    def only_tables_that_are_needed(project: Project, attempt: int) -> None:
+        frozen = [f"frozen_2024{month:02}" for month in range(1, attempt + 2)]
+        assert units(project) == [f"d2024{attempt + 2:02}01", f"d2024{attempt + 2:02}02", *frozen]
+
+    return Scenario(
+        "ditto_freeze", prepare, command, "slices", expected,
+        anew=lambda project, attempt: load(project, attempt + 2), also=only_tables_that_are_needed,
+    )  # fmt: skip
+
+
+def evolving() -> Scenario:
+    """An old unit gets the column of a newer one."""
+
+    def anew(project: Project, attempt: int) -> None:
+        project.spark.sql(f"drop schema if exists {project.schema} cascade")
+        project.schema = f"{project.schema.split('_')[0]}_{attempt}"
+        project.model("slices", OVERWRITE, materialized="fast_metadata_cleaner", granularity="day")
+        project.must_run(day(0))
+        more = OVERWRITE.replace("select ", "select 1 as one, ", 1)
+        project.model("slices", more, materialized="fast_metadata_cleaner", granularity="day")
+        project.must_run(day(1))
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return project.dbt("run-operation", "ditto_evolve_units", "--args", "{model: slices}")
+
+    def in_the_table(project: Project, attempt: int) -> None:
+        assert "one" in [row[0] for row in project.sql(f"describe {{schema}}.slices__d{day(0).replace('-', '')}")]
+
+    rows = [(*row, None) for row in slice_of(0)] + [(*row, 1) for row in slice_of(1)]
+    return Scenario(
+        "ditto_evolve_units", lambda project: None, command, "slices", lambda attempt: rows,
+        anew=anew, also=in_the_table,
+    )  # fmt: skip
+
+
 def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
     return Scenario(base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected)
 
@@ -116,6 +201,13 @@ SCENARIOS = {
     "stateful_merge, backfill of the first": (lambda: backfilling(0), 4),
     "stateful_merge history": (lambda: stateful(versioning="history", file_format="parquet"), 4),
     "stateful_merge history, backfill": (lambda: backfilling(1, versioning="history"), 5),
+    "fast_metadata_cleaner, new unit": (new_unit, 4),
+    "fast_metadata_cleaner, reset": (resetting, 3),
+    "fast_metadata_cleaner, reset by truncate": (lambda: resetting(reset="truncate"), 4),
+    "fast_metadata_cleaner, reset by drop": (lambda: resetting(reset="drop"), 6),
+    "fast_metadata_cleaner, full refresh": (lambda: refreshing(new_unit(), slice_of(1)), 4),
+    "ditto_freeze": (freezing, 7),
+    "ditto_evolve_units": (evolving, 4),
     "insert_overwrite predicate": (overwriting, 2),
     "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
     "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
@@ -128,6 +220,10 @@ SCENARIOS = {
 SLOW = {
     "insert_overwrite, full refresh",
     "insert_overwrite parquet, full refresh",
+    "fast_metadata_cleaner, reset by truncate",
+    "fast_metadata_cleaner, reset by drop",
+    "fast_metadata_cleaner, full refresh",
+    "ditto_evolve_units",
     "stateful_merge history",
     "stateful_merge history, backfill",
 }

@@ -23,8 +23,9 @@
     {% set facts = ditto.gather_facts(node, settings, sql) %}
     {% do facts.update(ditto.unit_facts(settings)) %}
     {% set recorded = facts.ledger.generation > 0 %}
-    {# Of a generation whose tables are all gone nothing is left. #}
-    {% set executions = ditto.fetch(ditto.unit_executions_sql(settings)) if recorded and facts.units else [] %}
+    {# Of a model that was dropped as a whole nothing is left. A view without tables means that only they were. #}
+    {% set left = facts.units or facts.view.exists or facts.ledger.unfinished %}
+    {% set executions = ditto.fetch(ditto.unit_executions_sql(settings)) if recorded and left else [] %}
     {% do facts.update({'executions': executions}) %}
     {{ return(facts) }}
 {% endmacro %}

@@ -55,6 +55,10 @@
         {% do ditto.error(settings.subject, 'ditto_slice_only with granularity: full', 'nothing: each load is the full dataset',
             'leave out ditto_slice_only') %}
     {% endif %}
+    {% if settings.unit_column and settings.execution_time_column and settings.unit_column | lower == settings.execution_time_column | lower %}
+        {% do ditto.error(settings.subject, 'unit_column and execution_time_column: ' ~ settings.unit_column, 'two names for two columns',
+            'change one of them in the config of the model') %}
+    {% endif %}
     {% for name in ('execution_time_column', 'unit_column') if settings[name] is not none
         and (settings[name] is not string or not settings[name].strip()) %}
         {% do ditto.error(settings.subject, name ~ ': ' ~ settings[name], 'the name under which the view shows it',

@@ -18,14 +18,14 @@
         'reset': reset and true or false, 'restore': none, 'truncate': false,
         'become_stale': live | selectattr('time', 'gt', now) | map(attribute='time') | sort | list if reset else [],
         'stale': stale | sort, 'stale_before': stale | select('lt', now) | sort,
-        'lost': live | selectattr('time', 'lt', now) | map(attribute='time') | sort | list if not exists else [],
+        'lost': live | selectattr('time', 'lt', now) | map(attribute='time') | sort | list if not exists and settings.granularity != 'full' else [],
         'applied': facts.executions | selectattr('time', 'equalto', now) | selectattr('status', 'in', ['live', 'stale']) | list | length > 0
     } %}
     {% if settings.dry or settings.full_refresh or (own and own[0].mode == 'full_refresh') %}
         {% do decision.update(ditto.plan_mode(settings, facts)) %}
         {% do decision.update({'reset': true, 'become_stale': [], 'stale': [], 'stale_before': [], 'lost': []}) %}
     {% elif own %}
-        {% do decision.update({'mode': 'takeover', 'reason': 'invocation ' ~ own[0].invocation_id ~ ' did not finish', 'lost': []}) %}
+        {% do decision.update({'mode': 'takeover', 'reason': 'invocation ' ~ own[0].invocation_id ~ ' did not finish'}) %}
     {% elif reset %}
         {% set why = 'there is no table of ' ~ unit.label ~ ' yet' if not exists
             else ('each load is ' if settings.granularity == 'full' else 'the first execution of ') ~ unit.label %}
@@ -44,7 +44,8 @@
         {{ return([]) }}
     {% endif %}
     {% set problems = ditto._unit_problems(settings, facts, decision.mode == 'full_refresh') %}
-    {% if decision.stale_before and not decision.applied and settings.granularity != 'full' %}
+    {# An execution that was begun is not new: nothing else may run until it is finished. #}
+    {% if decision.stale_before and not decision.applied and decision.mode != 'takeover' and settings.granularity != 'full' %}
         {% do problems.append({
             'rule': settings.on_stale,
             'found': 'stale executions before this one: ' ~ ditto._times(decision.stale_before) ~ '; their unit was prepared anew after them',
@@ -78,7 +79,7 @@
         }) %}
     {% endif %}
     {% set letter = ditto.granularities()[settings.granularity] %}
-    {% set mixed = facts.units | rejectattr('kind', 'in', [letter, 'frozen', 'units']) | map(attribute='identifier') | list %}
+    {% set mixed = facts.units | rejectattr('kind', 'in', [letter, 'units'] + (['frozen'] if letter != 'full' else [])) | map(attribute='identifier') | list %}
     {% if mixed and not anew %}
         {% do problems.append({
             'rule': 'error',
@@ -88,7 +89,7 @@
         }) %}
     {% endif %}
     {% set count = facts.units | rejectattr('kind', 'equalto', 'units') | list | length + (0 if facts.target.exists else 1) %}
-    {% if not facts.target.exists and not anew and count > settings.max_units * 0.8 %}
+    {% if not facts.target.exists and not anew and count * 10 >= settings.max_units * 8 %}
         {% do problems.append({
             'rule': 'error' if count > settings.max_units else 'warn',
             'found': count ~ ' units with this one, max_units: ' ~ settings.max_units,

@@ -21,11 +21,12 @@
     {% endif %}
     {% set written = ditto._reset_steps(work) if decision.reset else ditto._slice_steps(work) %}
     {% set plan = ditto.new_plan(settings, facts, decision,
-        [{'kind': 'intent', 'name': 'intent'}] + written.steps + ditto._unit_view_steps(work, written.columns) + [{'kind': 'outcome', 'name': 'outcome'}]) %}
+        [{'kind': 'intent', 'name': 'intent'}] + written.steps + ditto._unit_view_steps(work, written) + written.after + [{'kind': 'outcome', 'name': 'outcome'}]) %}
+    {# A run that dropped the only unit and died has left no table either, but what it made stale is still to be replayed. #}
     {% do plan.update({
         'unit': settings.table,
-        'made_anew': work.anew or (not facts.units and facts.ledger.last is not none),
-        'undo': decision.reset and settings.reset != 'replace' and facts.target.exists,
+        'made_anew': work.anew or (not facts.units and not facts.view.exists and facts.ledger.last is not none and decision.mode != 'takeover'),
+        'undo': decision.reset and facts.target.exists and (settings.reset != 'replace' or written.views != {}),
         'undoes_until': settings.unit.until if decision.reset else none
     }) %}
     {% if decision.become_stale %}
@@ -54,36 +55,63 @@
         {{ return(dict(slice, steps=[ditto._fenced_step('truncate', 'truncate table ' ~ settings.table, work.fence)] + slice.steps)) }}
     {% endif %}
     {% set columns = facts.increment + [{'name': '_ditto_execution_time', 'type': 'timestamp_ntz'}] %}
+    {% set shown = ditto.shown_units(settings.alias, facts.units) %}
+    {% set gone = ditto.columns_not_in(facts.target.columns, columns) %}
+    {% set kept = facts.target.columns | reject('in', gone) | list %}
+    {% set meanwhile = {'steps': [], 'views': {}} %}
     {% set steps = [] %}
     {% if exists and settings.reset == 'drop' %}
         {# Readers do without the unit for a while; a view with a table that is gone would fail them. #}
-        {% set rest = ditto.shown_units(settings.alias, facts.units) | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
-        {% do steps.extend(ditto.view_steps(settings, facts, ditto.view_texts(settings, facts, rest, facts.known), none, work.fence)) %}
+        {% set rest = shown | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
+        {% set meanwhile = ditto._meanwhile(work, rest, facts.known) %}
         {% do steps.append(ditto._fenced_step('drop', 'drop table if exists ' ~ settings.table, work.fence)) %}
+    {% elif exists and gone and kept | length > 1 %}
+        {# So would one with a column that is gone: readers do without it before the table does. #}
+        {% set meanwhile = ditto._meanwhile(work, shown, dict(facts.known, **{settings.identifier | lower: kept})) %}
     {% endif %}
     {% do steps.append({'kind': 'write', 'name': 'reset', 'sql': ditto.fenced_sql(
         ditto.immediate_sql(ditto.unit_create_sql(settings, work.spec, work.sql, work.tag)), work.fence, script=true)}) %}
     {% for column in work.spec.columns if column.comment %}
         {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), work.fence)) %}
     {% endfor %}
-    {{ return({'steps': steps, 'columns': columns}) }}
+    {{ return({'steps': meanwhile.steps + steps, 'columns': columns, 'views': meanwhile.views, 'after': []}) }}
+{% endmacro %}
+
+
+{# The views as readers see them during the write: `steps`, and the `views` that these leave. #}
+{% macro _meanwhile(work, shown, known) %}
+    {% set settings, facts = work.settings, work.facts %}
+    {% set texts = ditto.view_texts(settings, facts, shown, known) %}
+    {% set chunks = [] %}
+    {% for identifier, text in texts.items() if identifier != settings.view_identifier %}
+        {% do chunks.append({'identifier': identifier, 'exists': true, 'text': text, 'comment': 'ditto: a part of ' ~ settings.relation}) %}
+    {% endfor %}
+    {{ return({'steps': ditto.view_steps(settings, facts, texts, none, work.fence),
+        'views': {'view': dict(facts.view, exists=true, text=texts[settings.view_identifier]), 'chunks': chunks}}) }}
 {% endmacro %}
 
 
 {% macro _slice_steps(work) %}
-    {% set settings = work.settings %}
+    {% set settings, target = work.settings, work.facts.target %}
+    {# Columns that go are dropped once the view does without them. #}
+    {% set synced = settings.on_schema_change == 'sync_all_columns' %}
+    {% set layout = dict(settings, on_schema_change='append_new_columns') if synced else settings %}
     {% set increment = work.facts.increment + [{'name': '_ditto_execution_time', 'type': 'timestamp_ntz'}] %}
     {# Its comment is the unit's own, and not the model's, which is the view's. #}
-    {% set made = ditto.plan_table(settings, dict(work.facts, increment=increment), dict(work.spec, comment=none)) %}
+    {% set made = ditto.plan_table(layout, dict(work.facts, increment=increment), dict(work.spec, comment=none)) %}
     {% set write = ditto.unit_slice_sql(settings, made.columns, work.sql, work.tag) %}
-    {{ return({'columns': made.columns, 'steps': made.steps + [
-        {'kind': 'write', 'name': 'slice', 'sql': ditto.fenced_sql(write, work.fence, script=true)}]}) }}
+    {% set gone = made.columns | rejectattr('given') | list if synced else [] %}
+    {{ return({
+        'columns': made.columns | selectattr('given') | list if synced else made.columns, 'views': {},
+        'after': ditto._drop_steps(settings, gone, target) if gone else [],
+        'steps': made.steps + [{'kind': 'write', 'name': 'slice', 'sql': ditto.fenced_sql(write, work.fence, script=true)}]
+    }) }}
 {% endmacro %}
 
 
 {# The views as they have to be once the unit is written; of a model that is made anew they show nothing else. #}
-{% macro _unit_view_steps(work, columns) %}
-    {% set settings, facts = work.settings, work.facts %}
+{% macro _unit_view_steps(work, written) %}
+    {% set settings, facts, columns = work.settings, work.facts, written.columns %}
     {% set key = settings.identifier | lower %}
     {% set others = [] if work.anew else facts.units | rejectattr('identifier', 'equalto', key) | list %}
     {% set own = {'identifier': key, 'kind': ditto.granularities()[settings.granularity], 'first': settings.unit.first} %}
@@ -92,10 +120,8 @@
     {% set known = dict(facts.known, **{key: columns}) %}
     {% set texts = ditto.view_texts(settings, dict(facts, view=before), shown, known) %}
     {% set retyped = ditto.changed_types(columns, before.columns) != [] %}
-    {# Dropped with `reset: drop`, the unit is not in the view any more, whatever it shows now. #}
-    {% set again = retyped or work.anew or (work.decision.reset and settings.reset == 'drop' and facts.target.exists)
-        or ditto._comments_differ(work.spec.columns, facts.view.columns) %}
-    {% set steps = ditto.view_steps(settings, facts, texts, work.spec.comment, work.fence, again) %}
+    {% set again = retyped or work.anew or ditto._comments_differ(work.spec.columns, facts.view.columns) %}
+    {% set steps = ditto.view_steps(settings, dict(facts, **written.views), texts, work.spec.comment, work.fence, again) %}
     {% for unit in facts.units if work.anew and unit.identifier != key %}
         {% do steps.append(ditto._fenced_step('drop', 'drop table if exists ' ~ ditto.table_name(settings.schema, unit.identifier), work.fence)) %}
     {% endfor %}

@@ -17,17 +17,19 @@
             'rename the column in the model, or change ' ~ option) %}
     {% endfor %}
     {% set others = facts.units | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
-    {% if settings.dry or decision.mode == 'full_refresh' or not facts.view.exists or not decision.reset or not others %}
+    {% if settings.dry or decision.mode == 'full_refresh' or not facts.view.exists or not decision.reset %}
         {{ return('') }}
     {% endif %}
-    {% if settings.on_schema_change == 'fail' %}
+    {% if settings.on_schema_change == 'fail' and facts.units %}
         {% set technical = [settings.execution_time_column, settings.unit_column] | select | map('lower') | list %}
         {% set shown = [] %}
         {% for column in facts.view.columns if column.name | lower not in technical %}{% do shown.append(column) %}{% endfor %}
         {% do ditto._refuse_change(dict(settings, table=settings.view), ditto.columns_not_in(facts.increment, shown),
             ditto.columns_not_in(shown, facts.increment), ditto.changed_types(facts.increment, shown)) %}
     {% endif %}
-    {% set changed = ditto.narrowing(facts.increment, facts.view.columns) %}
+    {# What only this unit has may change: in the others it is null. #}
+    {% set theirs = ditto.view_columns(settings, facts, ditto.shown_units(settings.alias, others), facts.known).columns if others else [] %}
+    {% set changed = ditto.narrowing(facts.increment, theirs) %}
     {% if changed %}
         {% do ditto.error(
             settings.subject, 'columns with another type than in the other units: ' ~ changed | join(', '),

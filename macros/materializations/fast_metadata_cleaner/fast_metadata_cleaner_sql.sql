@@ -30,13 +30,14 @@ from (
 {% endmacro %}
 
 
-{# A contract as CHECK constraints: CREATE TABLE AS SELECT takes neither NOT NULL nor the length of a varchar. #}
+{# A contract as CHECK constraints: CREATE TABLE AS SELECT takes neither NOT NULL nor the length of a varchar. To Delta a check
+   that gives null has failed, so it names null where that may be. #}
 {% macro unit_constraints(spec) %}
     {% set properties = {} %}
     {% for column in spec.columns %}
         {% set name = ditto.quote(column.name) %}
         {% set length = modules.re.fullmatch('(?:var)?char *\\(([0-9]+)\\)', column.type | trim | lower) %}
-        {% for condition in ([name ~ ' is not null'] if column.not_null else []) + (['length(' ~ name ~ ') <= ' ~ length.group(1)] if length else []) %}
+        {% for condition in ([name ~ ' is not null'] if column.not_null else []) + ([name ~ ' is null or length(' ~ name ~ ') <= ' ~ length.group(1)] if length else []) %}
             {% do properties.update({'delta.constraints.ditto_' ~ local_md5(condition)[:8]: condition}) %}
         {% endfor %}
     {% endfor %}
@@ -44,13 +45,20 @@ from (
 {% endmacro %}
 
 
-{# One table in the view: the columns by name, null where it lacks one. On one line, since that is how it is read again. #}
-{% macro unit_branch_sql(settings, unit, columns, lacks) %}
+{# The columns of one table in the view, by name; null where it lacks one. #}
+{% macro branch_items(columns, lacks) %}
     {% set items = [] %}
     {% for column in columns %}
         {% do items.append('cast(null as ' ~ column.type ~ ') as ' ~ ditto.quote(column.name) if column.name | lower in lacks
             else ditto.quote(column.name)) %}
     {% endfor %}
+    {{ return(items) }}
+{% endmacro %}
+
+
+{# One table in the view. On one line, since that is how it is read again. `shared`: its items, if they are known already. #}
+{% macro unit_branch_sql(settings, unit, columns, lacks, shared=none) %}
+    {% set items = (shared or ditto.branch_items(columns, lacks)) | list %}
     {% if settings.execution_time_column %}
         {% do items.append('`_ditto_execution_time` as ' ~ ditto.quote(settings.execution_time_column)) %}
     {% endif %}

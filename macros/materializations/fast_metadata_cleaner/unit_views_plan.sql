@@ -1,81 +1,17 @@
 {# The view over the units. What it has to be follows from the tables that are there, so a run that died leaves nothing that the
    next one would not mend; and it is touched only if it is something else. Pure. #}
 
-{# The tables that a view shows and, for each, the text of its columns. `views`: the texts of the view and of those below it. #}
-{% macro parse_branches(texts) %}
-    {% set branches = {} %}
-    {% for text in texts %}
-        {% for line in text.splitlines() if line.startswith('select ') and ' from ' in line %}
-            {% set columns, table = line[7:].rsplit(' from ', 1) %}
-            {% do branches.update({(table.split('`.`') | last).rstrip('`') | replace('``', '`') | lower: columns}) %}
-        {% endfor %}
-    {% endfor %}
-    {{ return(branches) }}
-{% endmacro %}
-
-
-{# Does a table of the view lack this column? Only then its text has a cast that ends in its name. #}
-{% macro branch_lacks(text, name) %}
-    {{ return((') as ' ~ ditto.quote(name)) in text) }}
-{% endmacro %}
-
-
-{# Columns of the view in its own order, then new ones. `known`: {identifier: columns} of tables that were described, or that this run
-   is about to make; of the others the view tells which columns they have. Gives `columns`, and `lacks` for each table. #}
-{% macro view_columns(settings, facts, shown, known) %}
-    {% set technical = [settings.execution_time_column, settings.unit_column] | select | map('lower') | list + ['_ditto_execution_time'] %}
-    {% set candidates, names = [], [] %}
-    {% set described = [facts.view.columns] + known.values() | list %}
-    {% for columns in described %}
-        {% for column in columns if column.name | lower not in names + technical %}
-            {% do candidates.append({'name': column.name, 'type': column.type}) %}
-            {% do names.append(column.name | lower) %}
-        {% endfor %}
-    {% endfor %}
-    {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
-    {% set lacks, present = {}, [] %}
-    {% for unit in shown %}
-        {% set key = unit.identifier | lower %}
-        {% set missing = [] %}
-        {% for column in candidates %}
-            {% set has = column.name | lower in ditto.lower_names(known[key]) if key in known
-                else column.name | lower in ditto.lower_names(facts.view.columns) and not ditto.branch_lacks(branches.get(key, ''), column.name) %}
-            {% do (present if has else missing).append(column.name | lower) %}
-        {% endfor %}
-        {% do lacks.update({key: missing}) %}
-    {% endfor %}
-    {# A column that no table has any more goes; without any table the view shows what the SELECT gives. #}
-    {% set columns = [] %}
-    {% for column in candidates if column.name | lower in present or not shown %}
-        {% do columns.append(column) %}
-    {% endfor %}
-    {{ return({'columns': ditto._newest_types(columns, known), 'lacks': lacks}) }}
-{% endmacro %}
-
-
-{# Only for the nulls of tables that lack a column: what a table was described with is truer than what the view had before. #}
-{% macro _newest_types(columns, known) %}
-    {% set types = {} %}
-    {% for described in known.values() %}
-        {% for column in described %}
-            {% do types.update({column.name | lower: column.type}) %}
-        {% endfor %}
-    {% endfor %}
-    {% set typed = [] %}
-    {% for column in columns %}
-        {% do typed.append({'name': column.name, 'type': types.get(column.name | lower, column.type)}) %}
-    {% endfor %}
-    {{ return(typed) }}
-{% endmacro %}
-
-
 {# The texts of the views: {identifier: text}, those below first, the model's own last. Some metastores (Derby) hold 32,700
    characters of a view, so a longer one becomes a view over views, one for each year or each month. #}
 {% macro view_texts(settings, facts, shown, known, limit=30000) %}
     {% set made = ditto.view_columns(settings, facts, shown, known) %}
-    {% set lines = [] %}
+    {% set lines, items = [], {} %}
     {% for unit in shown %}
-        {% do lines.append({'first': unit.first, 'sql': ditto.unit_branch_sql(settings, unit, made.columns, made.lacks[unit.identifier | lower])}) %}
+        {% set lacks = made.lacks[unit.identifier | lower] %}
+        {# Nearly all units lack the same columns. #}
+        {% set shared = items.get(lacks | join('`')) or ditto.branch_items(made.columns, lacks) %}
+        {% do items.update({lacks | join('`'): shared}) %}
+        {% do lines.append({'first': unit.first, 'sql': ditto.unit_branch_sql(settings, unit, made.columns, lacks, shared)}) %}
     {% endfor %}
     {% set flat = ditto._union(lines) or ditto.no_branch_sql(settings, made.columns) %}
     {% if flat | length <= limit %}

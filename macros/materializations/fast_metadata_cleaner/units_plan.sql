@@ -40,12 +40,14 @@
 {# What a table behind the model is, from its name: {identifier, kind, first}. `kind`: the letter of a granularity, `frozen` for
    units that were merged, `units` for a view over some of them; none if the table is not one of ours. #}
 {% macro parse_unit(alias, identifier) %}
-    {% set shape = '(?:(d|w|m|y)([0-9]{8})|(full)|(frozen|units)_([0-9]{4}|[0-9]{6}))' %}
+    {% set shape = '(?:(d|w|m|y)([0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))|(full)|(frozen|units)_([0-9]{4}(?:0[1-9]|1[0-2])?))' %}
     {% set ours = (identifier | lower).startswith((alias ~ '__') | lower) %}
     {% set found = modules.re.fullmatch(shape, identifier[alias | length + 2:] | lower) if ours %}
     {% if not found %}
         {{ return(none) }}
     {% endif %}
+    {# In lower case, as Spark stores it; a catalog that does not would have us take one table for two. #}
+    {% set identifier = identifier | lower %}
     {% set letter, day, full, merged, stretch = found.groups() %}
     {% if full %}
         {{ return({'identifier': identifier, 'kind': 'full', 'first': '0001-01-01'}) }}

@@ -1,4 +1,4 @@
-"""Units of visits: each execution brings two rows that name it, so that every table and view can be told by heart."""
+"""Units of clicks: each execution brings two rows that name it, so that every table and view can be told by heart."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SELECT = """
 """
 
 
-def visits(project: Project, sql: str = SELECT, **config: Any) -> None:
-    project.model("visits", sql, materialized="fast_metadata_cleaner", **config)
+def clicks(project: Project, sql: str = SELECT, **config: Any) -> None:
+    project.model("clicks", sql, materialized="fast_metadata_cleaner", **config)
 
 
 def rows(*times: str) -> list[tuple[Any, ...]]:
@@ -28,12 +28,12 @@ def rows(*times: str) -> list[tuple[Any, ...]]:
 
 def units(project: Project) -> list[str]:
     """The tables behind the view, by their suffix."""
-    names = [row[1] for row in project.sql("show tables in {schema} like 'visits__*'")]
-    return sorted(name.removeprefix("visits__") for name in names)
+    names = [row[1] for row in project.sql("show tables in {schema} like 'clicks__*'")]
+    return sorted(name.removeprefix("clicks__") for name in names)
 
 
 def head(project: Project, unit: str) -> int:
-    return project.versions(f"visits__{unit}")
+    return project.versions(f"clicks__{unit}")
 
 
 def days(first: str, count: int) -> list[str]:

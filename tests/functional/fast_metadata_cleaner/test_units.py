@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from tests.functional.fast_metadata_cleaner.feed import days, head, rows, units, visits
+from tests.functional.fast_metadata_cleaner.feed import clicks, days, head, rows, units
 from tests.support import Project, statements
 
 
 def test_a_week_and_the_next(project: Project) -> None:
-    visits(project)
+    clicks(project)
     project.must_run("2024-10-07")
     project.must_run("2024-10-08")
     assert units(project) == ["w20241007"]
     with statements() as sent:
         outcome = project.must_run("2024-10-09")
     assert not [sql for sql in sent if " view " in sql.lower()], "a view that is right is left alone"
-    assert "OK slice: 2 inserted, version 2 of visits__w20241007" in outcome.text
+    assert "OK slice: 2 inserted, version 2 of clicks__w20241007" in outcome.text
     outcome = project.must_run("2024-10-14")
-    assert "OK reset: 2 inserted, version 0 of visits__w20241014" in outcome.text
+    assert "OK reset: 2 inserted, version 0 of clicks__w20241014" in outcome.text
     assert units(project) == ["w20241007", "w20241014"]
-    assert project.rows("visits") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
 
     # The same run twice is the same table; and a slice is replaced, not added.
     project.must_run("2024-10-08")
     project.must_run("2024-10-14")
-    assert project.rows("visits") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
-    assert set(project.states("visits").values()) == {"live"}
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
+    assert set(project.states("clicks").values()) == {"live"}
 
     # The first execution of a week prepares it anew: what came after it is stale, and known to be.
     project.must_run("2024-10-07")
-    assert project.rows("visits") == rows("2024-10-07", "2024-10-14")
-    stale = [day for day, status in project.states("visits").items() if status == "stale"]
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-14")
+    stale = [day for day, status in project.states("clicks").items() if status == "stale"]
     assert stale == ["2024-10-08 00:00:00", "2024-10-09 00:00:00"]
     refused = project.run("2024-10-15")
     assert not refused.ok
     assert "stale executions before this one: 2024-10-08, 2024-10-09" in refused.text
-    assert "dbt run --select visits --vars '{execution_date: 2024-10-08}'" in refused.text
+    assert "dbt run --select clicks --vars '{execution_date: 2024-10-08}'" in refused.text
     # In any order: slices do not depend on each other.
     project.must_run("2024-10-09")
     project.must_run("2024-10-08")
     project.must_run("2024-10-15")
-    assert project.rows("visits") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14", "2024-10-15")
-    assert set(project.states("visits").values()) == {"live"}
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14", "2024-10-15")
+    assert set(project.states("clicks").values()) == {"live"}
     assert project.dbt("run-operation", "ditto_verify").ok
     assert head(project, "w20241014") == 2
     assert days("2024-10-07", 2) == ["2024-10-07", "2024-10-08"]

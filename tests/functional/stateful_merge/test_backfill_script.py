@@ -102,7 +102,7 @@ def test_a_pattern_without_versions_is_replayed_in_order(project: Project, scrip
     # All is live: to skip that would be to skip what was not replayed.
     code, told = script(*whole, "--resume")
     assert code == 1
-    assert "--resume with letters (merger): all executions are live" in told
+    assert "--resume with letters (merger): what was replayed cannot be told" in told
     code, told = script("letter", *whole[1:])
     assert code == 1
     assert "no ditto model of this name" in told
