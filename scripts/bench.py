@@ -9,18 +9,15 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import os
-import re
 import statistics
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from dbt.adapters.spark.session import Cursor
-
+from scripts.bench_statements import label, timed_statements
+from scripts.bench_units import cleaning, many_units
 from tests.support import ROOT, Project, make_project, new_world, statements
 
 DAY = "2024-10-07"
@@ -172,41 +169,8 @@ class Bench:
         with timed_statements() as spent:
             total = self.model(name, day)
         print(f"\nWhat one run of {name} spends ({total:.2f} s):\n")
-        for label, seconds in [*spent, ("dbt and Jinja", total - sum(seconds for _, seconds in spent))]:
-            print(f"  {seconds:6.2f} s  {label}")
-
-
-@contextmanager
-def timed_statements() -> Iterator[list[tuple[str, float]]]:
-    """What each statement takes, its result included. dbt fetches lazily, so both halves are timed."""
-    spent: list[tuple[str, float]] = []
-    execute, fetchall = Cursor.execute, Cursor.fetchall
-
-    def timed_execute(cursor: Cursor, sql: str, *parameters: Any) -> None:
-        started = time.perf_counter()
-        execute(cursor, sql, *parameters)
-        spent.append((label(sql), time.perf_counter() - started))
-
-    def timed_fetch(cursor: Cursor) -> Any:
-        started = time.perf_counter()
-        rows = fetchall(cursor)
-        spent[-1] = (spent[-1][0], spent[-1][1] + time.perf_counter() - started)
-        return rows
-
-    Cursor.execute, Cursor.fetchall = timed_execute, timed_fetch  # type: ignore[method-assign]
-    try:
-        yield spent
-    finally:
-        Cursor.execute, Cursor.fetchall = execute, fetchall  # type: ignore[method-assign]
-
-
-def label(sql: str) -> str:
-    """The beginning of a statement, without dbt's comment and without the handlers around a guarded write."""
-    text = " ".join(re.sub(r"/\*.*?\*/", "", sql, flags=re.DOTALL).split())
-    if text.startswith("begin declare"):
-        found = re.search(r"\b(merge into|insert into|insert overwrite|create table|delete from) \S+", text)
-        return "script: " + (found.group(0) if found else text[:60])
-    return "read the ledger" if text.startswith("select to_json(struct( `relation`") else text[:60]
+        for what, seconds in [*spent, ("dbt and Jinja", total - sum(seconds for _, seconds in spent))]:
+            print(f"  {seconds:6.2f} s  {what}")
 
 
 def planning_over_time(project: Project) -> None:
@@ -272,6 +236,8 @@ def count_statements(project: Project) -> None:
         "sequence_by='id') }} select id, false as gone from range(3)",
         "stateful_merge": "{{ config(materialized='stateful_merge', unique_key='id') }} "
         "select id, 'x' as v from range(3)",
+        "fast_metadata_cleaner": "{{ config(materialized='fast_metadata_cleaner') }} "
+        "select id, 'x' as v from range(3)",
         "dbt-spark insert_overwrite": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite', "
         "file_format='delta', partition_by='day') }} select id, date'2024-10-07' as day from range(3)",
         "dbt-spark merge": "{{ config(materialized='incremental', incremental_strategy='merge', file_format='delta', "
@@ -303,7 +269,8 @@ def main() -> None:
     parser.add_argument("--changed", type=float, default=0.01, help="share that a merge changes (default: 0.01)")
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds (default: 7)")
     parser.add_argument("--stateful-size", type=int, default=5_000_000, help="rows for stateful_merge (5 million)")
-    parser.add_argument("--only", choices=["kernel", "stateful", "plan", "statements"], help="one part of it")
+    parser.add_argument("--units", type=int, default=400, help="units of one view (default: 400)")
+    parser.add_argument("--only", choices=["kernel", "stateful", "units", "plan", "statements"], help="one part of it")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="ditto-bench-", ignore_cleanup_errors=True) as folder:
@@ -331,6 +298,9 @@ def main() -> None:
             bench.measure(options.rounds, bench.stateful_contenders())
             bench.report(STATEFUL_PAIRS)
             bench.where_time_goes("stateful", str(bench.day))
+        if options.only in (None, "units"):
+            cleaning(project, options.size, options.rounds)
+            many_units(project, options.units, options.rounds)
         if options.only in (None, "plan"):
             planning_over_time(project)
         if options.only in (None, "statements"):

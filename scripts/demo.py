@@ -7,6 +7,7 @@ compared with.
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import itertools
 import os
 import sys
@@ -36,6 +37,7 @@ class Expected:
     """The tables as they should be, and how many rows a pipeline that only appends would have."""
 
     visits: dict[Key, Key] = field(default_factory=dict)
+    weekly: dict[Key, Key] = field(default_factory=dict)
     devices: dict[Key, Key] = field(default_factory=dict)
     exact: dict[Key, Key] = field(default_factory=dict)
     appended: int = 0
@@ -43,8 +45,12 @@ class Expected:
     def run(self, day: str) -> None:
         visits = [row for row in read("raw_visits") if row["visit_time"][:10] == day and row["state"] == "valid"]
         self.visits = {key: row for key, row in self.visits.items() if row[-1] != day}
+        # A Monday prepares its week anew; any other day replaces its own rows.
+        monday = dt.date.fromisoformat(day).weekday() == 0
+        self.weekly = {key: row for key, row in self.weekly.items() if row[-1] < day or (row[-1] > day and not monday)}
         for row in visits:
             self.visits[(row["visit_id"],)] = (row["visit_id"], row["page"], day)
+            self.weekly[(row["visit_id"],)] = (row["visit_id"], row["page"], day)
         changes = [row for row in read("raw_device_changes") if row["ingested_on"] == day]
         apply(changes, self.devices)
         # As if nothing had ever happened after this day.
@@ -91,8 +97,8 @@ def is_there(table: str) -> bool:
 def compare(rows: Iterable[Key], expected: Iterable[Key]) -> str:
     found = sorted(rows)
     duplicates = len(found) - len(set(found))
-    verdict = "as expected" if found == sorted(expected) else "WRONG"
-    return f"{len(found):>4} rows  {duplicates:>2} duplicates  {verdict}"
+    verdict = "right" if found == sorted(expected) else "WRONG"
+    return f"{len(found):>3} rows, {duplicates} duplicates: {verdict}"
 
 
 def executions() -> dict[str, str]:
@@ -115,8 +121,7 @@ def main() -> None:
     print("ditto: the same pipeline, run on time, twice and late. Spark starts first (about half a minute).\n")
     print(f"  {dbt('seed', '--full-refresh'):5.1f} s  dbt seed")
     expected = Expected()
-    names = ("visits (insert_overwrite)", "devices (merger)", "devices_exact (stateful_merge)")
-    table: list[Key] = [("execution date", "what", *names)]
+    table: list[Key] = [("execution date", "what", "visits", "visits_weekly", "devices", "devices_exact")]
     backfill: list[tuple[str, dict[str, str]]] = []
     for number, (day, what) in enumerate(STEPS):
         again = ["--full-refresh"] if number == 0 and is_there("devices") else []
@@ -124,14 +129,20 @@ def main() -> None:
         print(f"  {seconds:5.1f} s  dbt run --vars '{{execution_date: {day}}}'{' --full-refresh' if again else ''}")
         expected.run(day)
         visits = compare(query("select visit_id, page, visit_date from {schema}.visits"), expected.visits.values())
+        week = "select visit_id, page, to_date(visit_time) from {schema}.visits_weekly"
+        weekly = compare(query(week), expected.weekly.values())
         devices = compare(query("select type, version, full_name from {schema}.devices"), expected.devices.values())
         exact = compare(query("select type, version, full_name from {schema}.devices_exact"), expected.exact.values())
-        table.append((day, what, visits, devices, exact))
+        table.append((day, what, visits, weekly, devices, exact))
         if what == "backfill" or STEPS[number + 1][1] == "backfill":
             backfill.append((f"after the backfill of {day}" if what == "backfill" else "before", executions()))
     print(f"  {dbt('test'):5.1f} s  dbt test")
 
     show("After each run, compared with what the source files say:", table)
+    print(
+        "\n  visits: insert_overwrite; visits_weekly: fast_metadata_cleaner, where a Monday begins its week anew;"
+        "\n  devices: merger; devices_exact: stateful_merge"
+    )
     total = len(expected.visits) + len(expected.devices)
     print(f"\n  A pipeline that appends would now have {expected.appended} rows instead of {total}.")
     states = [(day, *(state[day] for _, state in backfill)) for day in DAYS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import yaml
 from dbt.adapters.spark.session import Cursor
 from dbt.cli.main import dbtRunner, dbtRunnerResult
+from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.results import RunResult
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,6 +58,7 @@ class Project:
     schema: str
     spark: Any
     env: dict[str, str] = field(default_factory=dict)
+    known: tuple[Any, Manifest | None] = (None, None)
 
     def write(self, files: dict[str, str]) -> None:
         for name, text in files.items():
@@ -76,7 +79,25 @@ class Project:
         if given:
             command += ["--vars", json.dumps(given)]
         with environment(DITTO_SCHEMA=self.schema, **self.env):
-            return Outcome(dbtRunner().invoke(command))
+            parsed = self.parsed(command, variables) if args[0] in ("run", "run-operation", "test") else None
+            return Outcome(dbtRunner(manifest=parsed).invoke(command))
+
+    def parsed(self, command: list[str], variables: dict[str, Any] | None) -> Manifest | None:
+        """The project as dbt reads it, kept as long as its files stay the same: it takes a second for each command.
+
+        What is read may depend on the vars where a config does; then, and where reading fails, dbt does it itself.
+        """
+        folders = [self.path / name for name in ("models", "seeds", "snapshots", "tests", "macros")]
+        files = [path for folder in folders for path in sorted(folder.rglob("*.*"))] + [self.path / "dbt_project.yml"]
+        texts = [(str(path), path.read_text()) for path in files]
+        if any(re.search(r"config\([^}]*(ditto\.|var\()", text) for _, text in texts):
+            return None
+        key = (self.schema, json.dumps(variables or {}, sort_keys=True), tuple(sorted(self.env.items())), tuple(texts))
+        if key != self.known[0]:
+            options = command[command.index("--project-dir") :]
+            result = dbtRunner().invoke(["parse", *options])
+            self.known = (key, result.result if result.success else None)
+        return self.known[1]
 
     def run(self, execution_date: str | None = None, *args: str, model: str | None = None) -> Outcome:
         select = ["--select", model] if model else []

@@ -49,7 +49,8 @@
             plan.subject,
             'another run ' ~ what_happened ~ (': ' ~ ditto.describe_holder(holder) if holder else ''),
             'one run of a model at a time',
-            'wait until the other one is done, then ' ~ ditto.run_command(plan.model, plan.execution_time)
+            'wait until the other one is done, then ' ~ (ditto.run_command(plan.model, plan.execution_time) if plan.execution_time
+                else 'run the operation again')
         ) %}
     {% endif %}
     {{ return(holder) }}

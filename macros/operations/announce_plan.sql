@@ -6,6 +6,7 @@
     {% set executions = [] %}
     {% for time in times %}
         {% set settings = dict(ditto._planning_settings(node, time), slice_only=facts.get('slice_only', false)) %}
+        {% do ditto._check_fast_metadata_cleaner(settings) if settings.units %}
         {% set known = ditto.unit_world(settings, world.facts) if settings.units else world.facts %}
         {% set decision = ditto._decision(settings, known) %}
         {% set problems = ditto._announced_problems(settings, known, decision) %}

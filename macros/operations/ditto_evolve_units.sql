@@ -1,6 +1,7 @@
 {# Add the columns that newer units have, or that the yml declares with a data_type, to the units that lack them:
    dbt run-operation ditto_evolve_units --args '{model: visits}'
-   Their rows have null in it, as the view showed before; frozen units stay as they are. #}
+   Their rows have null in it, as the view showed before; frozen units stay as they are. A column that may not be null is left out:
+   a unit without it has to be replayed, and ditto_plan says which. #}
 {% macro ditto_evolve_units(model) %}
     {% set node = ditto.find_model(model) %}
     {% if node.config.materialized != 'fast_metadata_cleaner' %}
@@ -13,7 +14,7 @@
     {% set wanted = ditto.view_columns(settings, facts, shown, facts.known).columns + ditto.declared_columns(node, facts.view.columns) %}
     {% set changes = [] %}
     {% for unit in shown if unit.kind != 'frozen' %}
-        {% set missing = ditto.missing_columns(wanted, facts, branches, unit) %}
+        {% set missing = ditto.missing_columns(ditto.optional_columns(node, wanted), facts, branches, unit) %}
         {% if missing %}
             {# The view tells what a unit lacked when it was made; a run of this operation may have died since. #}
             {% set columns = ditto.table_facts(settings.schema, unit.identifier).columns %}
@@ -53,10 +54,25 @@
 {% endmacro %}
 
 
-{# Columns that the yml declares and the view does not have yet. #}
+{# Those that an enforced contract lets be null. #}
+{% macro optional_columns(node, columns) %}
+    {% set enforced = (node.config.get('contract') or {}).get('enforced') %}
+    {% set optional = [] %}
+    {% for column in columns %}
+        {% set constraints = ditto.documented_column(node, column.name).get('constraints') or [] %}
+        {% if not enforced or 'not_null' not in constraints | map(attribute='type') | list %}
+            {% do optional.append(column) %}
+        {% endif %}
+    {% endfor %}
+    {{ return(optional) }}
+{% endmacro %}
+
+
+{# Columns that the yml declares and the view does not have yet. What the view makes itself is no column of a unit. #}
 {% macro declared_columns(node, columns) %}
     {% set declared = [] %}
-    {% for name, column in (node.columns or {}).items() if column.get('data_type') and name | lower not in ditto.lower_names(columns) %}
+    {% set made = [ditto.option(node, 'execution_time_column'), ditto.option(node, 'unit_column')] | select | map('lower') | list %}
+    {% for name, column in (node.columns or {}).items() if column.get('data_type') and name | lower not in ditto.lower_names(columns) + made %}
         {% do declared.append({'name': name, 'type': column.data_type}) %}
     {% endfor %}
     {{ return(declared) }}

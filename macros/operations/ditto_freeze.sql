@@ -6,6 +6,7 @@
     {% do ditto.check_freeze(node, into, before) %}
     {% set work = ditto.begin_operation(node, 'freeze') %}
     {% set settings = work.settings %}
+    {% do ditto.refuse_freezing_others(settings, work.facts.units) %}
     {% set groups = ditto.freeze_groups(settings, work.facts.units, work.ledger.newest, into, before | string if before else none) if work.ledger.newest else [] %}
     {% do ditto.refuse_freezing_stale(settings, groups, ditto._statuses(node)) %}
     {% if not groups and not work.ledger.unfinished %}

@@ -1,16 +1,18 @@
 {# Which units are merged into which immutable table, and the statements for it. Pure. #}
 
 {# Groups of closed units by month or year, oldest first: {stretch, identifier, units}. Closed: executions have gone on to a later
-   month or year. `newest`: the newest execution. A year also takes the frozen tables of its months. #}
+   month or year. `newest`: the newest execution. A year also takes the frozen tables of its months; what a year holds already is
+   left to it. #}
 {% macro freeze_groups(settings, units, newest, into, before=none) %}
     {% set length = {'month': 7, 'year': 4}[into] %}
     {% set open = ditto.unit_of(settings.granularity, newest).first[:length] %}
     {% set limit = [open, before[:length]] | min if before else open %}
-    {% set groups = {} %}
+    {% set groups, names = {}, ditto.lower_names(units | map(attribute='identifier')) %}
     {% for unit in units | sort(attribute='first,identifier') if unit.kind != 'units' and unit.first[:length] < limit %}
         {% set stretch = unit.first[:length].replace('-', '') %}
         {% set identifier = (settings.alias ~ '__frozen_' ~ stretch) | lower %}
-        {% if unit.identifier | lower != identifier and not (unit.kind == 'frozen' and (into == 'month' or unit.stretch | length == 4)) %}
+        {% set held = into == 'month' and (settings.alias ~ '__frozen_' ~ unit.first[:4]) | lower in names %}
+        {% if unit.identifier | lower != identifier and not held and not (unit.kind == 'frozen' and (into == 'month' or unit.stretch | length == 4)) %}
             {% do groups.setdefault(stretch, {'stretch': stretch, 'identifier': identifier, 'units': []}).units.append(unit) %}
         {% endif %}
     {% endfor %}
@@ -22,8 +24,10 @@
    process that died in the middle of this one would leave something that nobody could finish. #}
 {% macro freeze_create_sql(settings, group, columns, lacks) %}
 {% set technical = dict(settings, execution_time_column='_ditto_execution_time', unit_column=none) %}
+{# The config may name a partition that these units do not have yet. #}
+{% set there = ditto.lower_names(columns) + ['_ditto_execution_time'] %}
 create or replace table {{ ditto.table_name(settings.schema, group.identifier) }} using delta
-partitioned by ({{ ditto.quote_all(settings.partition_by) }})
+partitioned by ({% for name in settings.partition_by if name | lower in there %}{{ ', ' if not loop.first }}{{ ditto.quote(name) }}{% endfor %})
 comment {{ ditto.literal('ditto: frozen units ' ~ group.units | map(attribute='identifier') | join(', ') ~ ' of ' ~ settings.relation) }}
 as
 {% for unit in group.units -%}
@@ -57,6 +61,16 @@ select
     {% elif before is not none and not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', before | string) %}
         {% do ditto.error('ditto_freeze of ' ~ node.name, 'before: ' ~ before, 'a date: units that begin in its ' ~ into ~ ' or later stay as they are',
             "--args '{model: " ~ node.name ~ ", before: 2024-10-01}'") %}
+    {% endif %}
+{% endmacro %}
+
+
+{# As in a run: units of two granularities are not one model. #}
+{% macro refuse_freezing_others(settings, units) %}
+    {% set others = units | rejectattr('kind', 'in', [ditto.granularities()[settings.granularity], 'frozen', 'units']) | map(attribute='identifier') | list %}
+    {% if others %}
+        {% do ditto.error('ditto_freeze of ' ~ settings.model, 'granularity: ' ~ settings.granularity ~ ', and units of another one: ' ~ others[:5] | join(', '),
+            'one granularity for all units', 'set granularity back in the config of the model') %}
     {% endif %}
 {% endmacro %}
 

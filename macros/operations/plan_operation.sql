@@ -56,11 +56,13 @@
 {% endmacro %}
 
 
-{# Every execution in the ledger and how it stands: live, stale, unfinished or released. #}
+{# Every execution in the ledger and how it stands: live, stale, unfinished or released. As in a run, one of a unit that was applied
+   before and then given up half-way has to be replayed like a stale one. #}
 {% macro _statuses(node) %}
     {% set statuses = {} %}
     {% if ditto.ledger_exists() %}
-        {% for row in ditto.fetch('select cast(`execution_time` as string) as `time`, `status` from ' ~ ditto.ledger_table('ditto_state')
+        {% for row in ditto.fetch('select cast(`execution_time` as string) as `time`, if(`pattern` = ' ~ ditto.literal('fast_metadata_cleaner')
+            ~ " and `status` = 'released' and `delta_table_version` is not null, 'stale', `status`) as `status` from " ~ ditto.ledger_table('ditto_state')
             ~ ' where `relation` = ' ~ ditto.literal(ditto.relation_key(node.schema, node.alias))) %}
             {% do statuses.update({row['time']: row['status']}) %}
         {% endfor %}
@@ -72,7 +74,7 @@
 {# What the facts of a run have, for all units: without a table nothing of what the ledger says is there. #}
 {% macro _as_executions(facts, statuses) %}
     {% set executions = [] %}
-    {% for time, status in statuses.items() if facts.units or facts.view.exists %}
+    {% for time, status in statuses.items() if facts.units or facts.view.exists or facts.ledger.unfinished %}
         {% do executions.append({'time': time, 'status': status}) %}
     {% endfor %}
     {{ return(executions) }}

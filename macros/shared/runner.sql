@@ -61,7 +61,7 @@
     {% do ditto.error(
         plan.subject, 'other runs of this model committed to ' ~ plan.table ~ ' during each of ' ~ max_attempts ~ ' attempts',
         'few simultaneous runs of one model; nothing of this one was written',
-        'run it again: ' ~ ditto.run_command(plan.model, plan.execution_time)
+        'run it again' ~ (': ' ~ ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else '')
     ) %}
 {% endmacro %}
 

@@ -57,6 +57,70 @@ def test_a_command_to_be_copied() -> None:
     )
 
 
+def test_slices_only_is_part_of_the_command_to_be_copied() -> None:
+    given = backfill.parser().parse_args(["visits", *DAYS, "--slice-only"])
+    assert given.slice_only is True
+    assert backfill.command_for(given) == f"{backfill.PROGRAM} visits --from 2024-10-05 --to 2024-10-07 --slice-only"
+    whole = backfill.parser().parse_args(["visits", *DAYS])
+    assert whole.slice_only is False
+    assert "slice-only" not in backfill.command_for(whole)
+
+
+class Planner:
+    """dbt, as far as `gather` asks it: the plan of a model."""
+
+    def __init__(self, **patterns: str) -> None:
+        self.patterns, self.asked = patterns, list[tuple[str, bool]]()
+
+    def plan(self, model: str, first: str, given: Any) -> tuple[str, dict[str, Any]]:
+        self.asked.append((model, given.slice_only))
+        readers = [
+            {"name": name, "ditto": True, "reads": ["visits"], "resource_type": "model"}
+            for name in self.patterns
+            if name != "visits"
+        ]
+        return model, plan(self.patterns[model], d05="live") | {"downstream": readers if model == "visits" else []}
+
+
+@pytest.mark.parametrize("pattern", ["insert_overwrite", "merger", "stateful_merge"])
+def test_only_units_have_slices(pattern: str) -> None:
+    given = backfill.parser().parse_args(["visits", *DAYS, "--slice-only"])
+    with pytest.raises(backfill.Stop, match=rf"--slice-only with visits \({pattern}\), which has no units"):
+        backfill.gather(Planner(visits=pattern), given, given.first)
+
+
+def test_every_model_with_units_is_planned_with_slices_only() -> None:
+    given = backfill.parser().parse_args(["visits", *DAYS, "--slice-only", "--downstream"])
+    planner = Planner(visits="fast_metadata_cleaner", weekly="fast_metadata_cleaner", daily="insert_overwrite")
+    work = backfill.gather(planner, given, given.first)
+    assert planner.asked == [("visits", True), ("weekly", True), ("daily", True)]
+    assert work.every_date == ["visits", "weekly", "daily"]
+
+
+@pytest.mark.parametrize(("flags", "told"), [(["--slice-only"], True), ([], False)])
+def test_every_run_is_told_that_it_is_only_a_slice(
+    flags: list[str], told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan takes it as an argument, and the runs as a var."""
+    seen: list[dict[str, Any]] = []
+
+    def gather(dbt: Any, given: Any, first: str) -> backfill.Work:
+        seen.append(dbt.variables)
+        raise backfill.Done("seen")
+
+    (tmp_path / "dbt_project.yml").touch()
+    monkeypatch.setattr(backfill, "gather", gather)
+    assert backfill.main(["visits", *DAYS, "--project-dir", str(tmp_path), "--vars", "{a: b}", *flags]) == 0
+    assert seen == [{"a": "b"} | ({"ditto_slice_only": True} if told else {})]
+
+
+def test_units_cannot_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    given = backfill.parser().parse_args(["visits", *DAYS, "--resume"])
+    work = backfill.Work({"visits": plan("fast_metadata_cleaner", d05="live", d06="stale")}, ["visits"])
+    with pytest.raises(backfill.Stop, match="what was replayed cannot be told from the ledger"):
+        backfill.resume(Planner(visits="fast_metadata_cleaner"), given, work)
+
+
 @pytest.mark.parametrize(
     ("plans", "skipped"),
     [

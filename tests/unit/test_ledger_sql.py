@@ -185,6 +185,55 @@ def test_everybody_else_is_told_who_holds_it(ditto: Ditto, changes: dict[str, An
     assert "dbt run --select visits --vars '{execution_date: 2024-10-07}'" in str(caught.value)
 
 
+def test_an_operation_that_lost_the_lease_has_no_date_to_run_again(ditto: Ditto) -> None:
+    plan = {"relation": "demo.visits", "subject": "ditto_freeze of visits", "model": "visits", "execution_time": None}
+    context = ditto.with_context(macros={"fetch": lambda statement: [{"holder": json.dumps(HOLDER)}]})
+    with pytest.raises(CompilationError) as caught:
+        context.require_lease(plan | {"invocation_id": "other"}, 3, "took over this operation")
+    assert "ditto: ditto_freeze of visits" in str(caught.value)
+    assert "another run took over this operation: invocation me of ann for execution" in str(caught.value)
+    assert "wait until the other one is done, then run the operation again" in str(caught.value)
+
+
+def test_an_operation_that_meets_too_many_others(ditto: Ditto) -> None:
+    plan = {"subject": "ditto_freeze of visits", "model": "visits", "execution_time": None, "table": "`a`.`b`"}
+    context = ditto.with_context(macros={"send": lambda *args: None, "verdict": lambda result: "conflict"})
+    with pytest.raises(CompilationError, match="during each of 5 attempts") as caught:
+        context.guarded_write(plan, {"name": "outcome", "sql": "select 1"})
+    assert str(caught.value).rstrip().endswith("run it again")
+
+
+UNFINISHED = {"mode": "freeze", "invocation_id": "lost", "user": "ann", "at": "noon", "execution_time": None}
+
+
+@pytest.mark.parametrize("operation", ["freeze", "evolve_units"])
+def test_an_unfinished_operation_is_finished_by_itself_or_given_up(ditto: Ditto, operation: str) -> None:
+    problem = ditto.unfinished_problem("visits", UNFINISHED | {"mode": operation})
+    assert problem["found"] == f"ditto_{operation} did not finish: invocation lost of ann, started at noon"
+    assert problem["expected"] == "no unfinished operation"
+    assert f"finish it: dbt run-operation ditto_{operation} --args '{{model: visits}}'" in problem["fix"]
+    assert "give it up: dbt run-operation ditto_release --args '{model: visits}'" in problem["fix"]
+
+
+def test_an_unfinished_execution_is_finished_by_a_run(ditto: Ditto) -> None:
+    problem = ditto.unfinished_problem("visits", UNFINISHED | {"execution_time": NOW, "mode": "reset"})
+    assert problem["found"].startswith("execution 2024-10-07 00:00:00 did not finish (reset): invocation lost of ann")
+    assert "finish it: dbt run --select visits --vars '{execution_date: 2024-10-07}'" in problem["fix"]
+
+
+def test_the_intent_of_an_operation_has_no_time_and_stops_every_execution(ditto: Ditto) -> None:
+    lease = {"event": "started", "mode": "freeze", "token": 3, "invocation_id": "lost", "user": "ann", "at": "noon"}
+    found = facts(
+        ditto, {"relation": "demo.visits", "generation": 1, "seq": 3, "hash": "h", "own": False, "lease": lease}
+    )
+    (opened,) = found["unfinished"]
+    assert (opened["execution_time"], opened["undoes_until"], opened["base_version"]) == (None, None, None)
+    run = {"model": "visits", "subject": "fast_metadata_cleaner model visits", "execution_time": NOW, "dry": False}
+    with pytest.raises(CompilationError, match="ditto_freeze did not finish"):
+        ditto.refuse_unfinished(run, found)
+    ditto.refuse_unfinished(run | {"dry": True}, found)
+
+
 def test_nobody_holds_it(ditto: Ditto) -> None:
     with pytest.raises(CompilationError, match="another run claimed the model first"):
         require(ditto, None)
@@ -193,14 +242,16 @@ def test_nobody_holds_it(ditto: Ditto) -> None:
 # --- ditto_release and ditto_verify ---------------------------------------------------------------------------------
 
 
-def release(ditto: Ditto, unfinished: list[dict[str, Any]], holder: dict[str, Any]) -> tuple[Ditto, list[str]]:
+def release(
+    ditto: Ditto, unfinished: list[dict[str, Any]], holder: dict[str, Any], pattern: str = "merger"
+) -> tuple[Ditto, list[str]]:
     sent: list[str] = []
     node = {
         "name": "visits",
         "alias": "visits",
         "schema": "demo",
         "resource_type": "model",
-        "config": {"materialized": "merger"},
+        "config": {"materialized": pattern},
     }
     row: dict[str, Any] = {"relation": "demo.visits", "generation": 2, "seq": 7, "token": 2, "hash": "h", "own": False}
     row |= {"lease": unfinished[0] | {"event": "started"}} if unfinished else {}
@@ -237,6 +288,36 @@ def test_a_release_takes_the_lease(ditto: Ditto) -> None:
     assert "cast('released' as string) as `event`" in statement
     assert "cast(null as bigint) as `base_version`" in statement
     assert "released execution 2024-10-05 00:00:00 of visits (invocation lost of ann" in "\n".join(context.logs)
+
+
+UNITS = "fast_metadata_cleaner"
+
+
+@pytest.mark.parametrize(("until", "written"), [("2024-10-14 00:00:00", "'2024-10-14 00:00:00'"), (None, "null")])
+def test_a_released_reset_still_makes_the_rest_of_its_unit_stale(ditto: Ditto, until: str | None, written: str) -> None:
+    _, (statement,) = release(ditto, [INTENT | {"mode": "reset", "undoes_until": until}], HOLDER, UNITS)
+    assert f"cast({written} as timestamp_ntz) as `undoes_until`" in statement
+    _, (statement,) = release(ditto, [INTENT | {"undoes_until": until}], HOLDER, "merger")
+    assert "cast(null as timestamp_ntz) as `undoes_until`" in statement
+
+
+def test_an_operation_is_released_without_a_command_to_apply_it(ditto: Ditto) -> None:
+    opened = {name: value for name, value in UNFINISHED.items() if value is not None}
+    context, (statement,) = release(ditto, [opened], HOLDER, UNITS)
+    assert "cast('released' as string) as `event`" in statement
+    assert "cast('freeze' as string) as `mode`" in statement
+    assert "cast(null as timestamp_ntz) as `execution_time`" in statement
+    assert context.logs == ["ditto: released ditto_freeze of visits (invocation lost of ann, started at noon)"]
+
+
+def test_a_full_refresh_of_units_cannot_be_given_up(ditto: Ditto) -> None:
+    """Units may be gone already, and their executions would count as live."""
+    with pytest.raises(CompilationError) as caught:
+        release(ditto, [INTENT | {"mode": "full_refresh"}], HOLDER, UNITS)
+    assert "a full refresh that did not finish: invocation lost of ann" in str(caught.value)
+    assert "dbt run --select visits --full-refresh --vars '{execution_date: 2024-10-05}'" in str(caught.value)
+    _, (statement,) = release(ditto, [INTENT | {"mode": "full_refresh"}], HOLDER, "merger")
+    assert "cast('released' as string) as `event`" in statement
 
 
 def test_a_release_that_came_too_late_says_so(ditto: Ditto) -> None:

@@ -9,6 +9,8 @@
 
 {% macro after_unit(facts, settings, decision) %}
     {% set now = settings.execution_time %}
+    {# A full refresh that did not finish is finished as one: nothing else is left. #}
+    {% set facts = dict(facts, units=[], executions=[]) if decision.mode == 'full_refresh' else facts %}
     {% set executions = [{'time': now, 'status': 'live'}] %}
     {% for execution in facts.executions if execution.time != now %}
         {% do executions.append(dict(execution, status='stale') if execution.time in decision.become_stale else execution) %}

@@ -16,7 +16,7 @@
     } %}
     {% if settings.dry %}
         {# A unit is made by an execution and by nothing else. #}
-        {% set texts = ditto.view_texts(settings, facts, [], {'increment': facts.increment}) %}
+        {% set texts = ditto.view_texts(settings, facts, ditto.shown_units(settings.alias, facts.units), facts.known or {'increment': facts.increment}) %}
         {{ return(ditto.new_plan(settings, facts, decision, ditto.view_steps(settings, facts, texts) if not facts.view.exists else [])) }}
     {% endif %}
     {% set written = ditto._reset_steps(work) if decision.reset else ditto._slice_steps(work) %}

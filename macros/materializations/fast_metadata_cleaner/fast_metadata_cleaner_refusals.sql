@@ -16,6 +16,12 @@
         {% do ditto.error(settings.subject, option ~ ': ' ~ settings[option] ~ ', which is a column of the SELECT too', 'another name',
             'rename the column in the model, or change ' ~ option) %}
     {% endfor %}
+    {% for column in spec.columns if column.not_null and not decision.reset and column.name | lower not in ditto.lower_names(facts.target.columns) %}
+        {% do ditto.error(settings.subject, 'a required column ' ~ column.name ~ ' that ' ~ settings.table ~ ' does not have',
+            'to replay ' ~ settings.unit.label ~ ' from its first execution on, which makes its table anew',
+            'dbt run-operation ditto_plan --args \'{model: ' ~ settings.model ~ ', from: ' ~ settings.unit.first ~ ', to: ' ~ settings.execution_time[:10]
+            ~ '}\' shows the executions') %}
+    {% endfor %}
     {% set others = facts.units | rejectattr('identifier', 'equalto', settings.identifier | lower) | list %}
     {% if settings.dry or decision.mode == 'full_refresh' or not facts.view.exists or not decision.reset %}
         {{ return('') }}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.support import Project
@@ -38,3 +40,30 @@ def head(project: Project, unit: str) -> int:
 
 def days(first: str, count: int) -> list[str]:
     return [str(dt.date.fromisoformat(first) + dt.timedelta(days=number)) for number in range(count)]
+
+
+@contextmanager
+def files_read(project: Project, table: str) -> Iterator[list[int]]:
+    """How many data files of a table are read meanwhile, from Spark's own metrics of each scan."""
+    store = project.spark._jsparkSession.sharedState().statusStore()
+    name = f"Scan parquet spark_catalog.{project.schema}.{table}"
+
+    def executions() -> set[int]:
+        project.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        return {execution.executionId() for execution in each(store.executionsList())}
+
+    before = executions()
+    count: list[int] = []
+    yield count
+    for execution in executions() - before:
+        values = store.executionMetrics(execution)
+        for node in each(store.planGraph(execution).allNodes()):
+            for metric in each(node.metrics()):
+                if node.name() == name and metric.name() == "number of files read":
+                    value = values.get(metric.accumulatorId())
+                    count.append(int(value.get().replace(",", "")) if value.isDefined() else 0)
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The items of a sequence of Scala's."""
+    return (sequence.apply(index) for index in range(sequence.size()))
