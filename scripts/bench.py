@@ -236,8 +236,7 @@ def count_statements(project: Project) -> None:
         "sequence_by='id') }} select id, false as gone from range(3)",
         "stateful_merge": "{{ config(materialized='stateful_merge', unique_key='id') }} "
         "select id, 'x' as v from range(3)",
-        "fast_metadata_cleaner": "{{ config(materialized='fast_metadata_cleaner') }} "
-        "select id, 'x' as v from range(3)",
+        "fast_metadata_cleaner": "{{ config(materialized='fast_metadata_cleaner') }} select id, 'x' as v from range(3)",
         "dbt-spark insert_overwrite": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite', "
         "file_format='delta', partition_by='day') }} select id, date'2024-10-07' as day from range(3)",
         "dbt-spark merge": "{{ config(materialized='incremental', incremental_strategy='merge', file_format='delta', "

@@ -34,13 +34,13 @@
     {% set there = ditto.table_facts(settings.schema, group.identifier) %}
     {# Not those whose rows are in a frozen month already, which a run that died has not dropped yet. #}
     {% set sources = dict(group, units=ditto.shown_units(settings.alias, group.units)) %}
+    {% set immutable = ditto.has_property(there.properties, 'delta.appendOnly', 'true') %}
     {% set made = ditto.view_columns(settings, facts, sources.units, facts.known) %}
-    {% if not there.exists %}
+    {# Units are dropped only once their table is immutable: until then all of them are there, and it is made from them again,
+       since they may have changed after a run that died here was released. #}
+    {% if not immutable %}
         {% do ditto.guarded_write(plan, {'name': 'freeze', 'sql': ditto.fenced_sql(
             ditto.immediate_sql(ditto.freeze_create_sql(settings, sources, made.columns, made.lacks)), fence, script=true)}) %}
-    {% endif %}
-    {# Units are dropped only once their table is immutable: until then all of them are there and can be compared. #}
-    {% if not ditto.has_property(there.properties, 'delta.appendOnly', 'true') %}
         {% set count = ditto.fetch(ditto.freeze_count_sql(settings, sources))[0] %}
         {% if count['frozen'] != count['units'] %}
             {% do ditto.error(plan.subject, table ~ ' has ' ~ count['frozen'] ~ ' rows, its units have ' ~ count['units'],
@@ -52,7 +52,7 @@
     {% endif %}
     {% set frozen = ditto.parse_unit(settings.alias, group.identifier) %}
     {% set units = ditto.shown_units(settings.alias, facts.units | rejectattr('identifier', 'equalto', group.identifier) | list + [frozen]) %}
-    {% set known = facts.known if there.exists else dict(facts.known, **{group.identifier: made.columns}) %}
+    {% set known = dict(facts.known, **{group.identifier: there.columns if immutable else made.columns}) %}
     {% for step in ditto.view_steps(settings, facts, ditto.view_texts(settings, facts, units, known), none, fence) %}
         {% do ditto.send(step.name, step.sql) %}
     {% endfor %}

@@ -111,6 +111,7 @@ def facts(
         "increment": ROWS,
         "contract": [],
         "units": [unit(ditto, identifier) for identifier in described],
+        "pending": [],
         "known": {},
         "executions": done or [],
     }

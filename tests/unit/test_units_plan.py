@@ -240,3 +240,13 @@ def test_each_row_is_shown_once_and_the_newest_first(ditto: Ditto, tables: str, 
 )
 def test_the_frozen_tables_that_may_hold_a_unit(ditto: Ditto, first: str, expected: list[str]) -> None:
     assert ditto.frozen_names("Visits", first) == expected
+
+
+def test_a_frozen_table_that_the_view_does_not_show_yet_holds_nothing(ditto: Ditto) -> None:
+    """A freeze died, or was released, before it switched the view; its units may be written to again."""
+    tables = [ditto.parse_unit("v", f"v__{name}") for name in ("frozen_202409", "d20240929", "d20241001")]
+    shown = {"v__d20240929": "", "v__d20241001": ""}
+    assert [table["identifier"] for table in ditto.pending_frozen("v", tables, shown)] == ["v__frozen_202409"]
+    assert ditto.pending_frozen("v", tables, shown | {"v__frozen_202409": ""}) == []
+    # The view was dropped: nothing is known to be unfinished.
+    assert ditto.pending_frozen("v", tables, {}) == []

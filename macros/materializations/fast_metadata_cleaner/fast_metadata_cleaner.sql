@@ -33,7 +33,7 @@
 
 {# The tables and views behind a model, from the catalog. `known`: the columns of those that the view does not show yet. #}
 {% macro unit_facts(settings) %}
-    {% set facts = {'units': [], 'chunks': [], 'known': {}, 'view': ditto.no_table_facts()} %}
+    {% set facts = {'units': [], 'pending': [], 'chunks': [], 'known': {}, 'view': ditto.no_table_facts()} %}
     {% if not adapter.check_schema_exists(none, settings.schema) %}
         {{ return(facts) }}
     {% endif %}
@@ -47,6 +47,8 @@
         {% endif %}
     {% endfor %}
     {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
+    {% do facts.update({'pending': ditto.pending_frozen(settings.alias, facts.units, branches)}) %}
+    {% do facts.update({'units': facts.units | reject('in', facts.pending) | list}) %}
     {% for unit in ditto.shown_units(settings.alias, facts.units) if unit.identifier | lower not in branches %}
         {% do facts.known.update({unit.identifier | lower: ditto.table_facts(settings.schema, unit.identifier).columns}) %}
     {% endfor %}

@@ -67,7 +67,7 @@
 
 {% macro _unit_problems(settings, facts, anew) %}
     {% set problems = [] %}
-    {% set names = ditto.lower_names(facts.units | map(attribute='identifier')) %}
+    {% set names = ditto.lower_names((facts.units + facts.pending) | map(attribute='identifier')) %}
     {% set frozen = ditto.frozen_names(settings.alias, settings.unit.first) | select('in', names) | list %}
     {% set frozen = facts.units | selectattr('kind', 'equalto', 'frozen') | map(attribute='identifier') | list if anew else frozen %}
     {% if frozen %}

@@ -78,3 +78,17 @@
     {% endfor %}
     {{ return(shown | sort(attribute='first,identifier', reverse=true)) }}
 {% endmacro %}
+
+
+{# Frozen tables that are not finished: the view shows units whose rows they hold, and not them. Only ditto_freeze may go on with
+   them; for everybody else they hold nothing yet. `branches`: the tables that the view shows. #}
+{% macro pending_frozen(alias, units, branches) %}
+    {% set pending = [] %}
+    {% for frozen in units if frozen.kind == 'frozen' and frozen.identifier | lower not in branches %}
+        {% for unit in units if unit.identifier | lower in branches and unit.identifier != frozen.identifier
+            and frozen.identifier | lower in ditto.frozen_names(alias, unit.first) and frozen not in pending %}
+            {% do pending.append(frozen) %}
+        {% endfor %}
+    {% endfor %}
+    {{ return(pending) }}
+{% endmacro %}
