@@ -79,7 +79,7 @@
             ~ ditto.describe_holder(open),
         'expected': 'no unfinished execution of another time' if open.execution_time else 'no unfinished operation',
         'fix': 'finish it: ' ~ (ditto.run_command(model_name, open.execution_time) if open.execution_time
-            else "dbt run-operation ditto_" ~ open.mode ~ " --args '{model: " ~ model_name ~ "}'")
+            else "with the arguments that it had, dbt run-operation ditto_" ~ open.mode ~ " --args '{model: " ~ model_name ~ "}'")
             ~ "\n            or give it up: dbt run-operation ditto_release --args '{model: " ~ model_name ~ "}'"
     }) }}
 {% endmacro %}

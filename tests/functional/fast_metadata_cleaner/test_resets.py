@@ -11,6 +11,7 @@ from tests.support import Project, statements
 
 
 @pytest.mark.parametrize("reset", ["truncate", "drop"])
+@pytest.mark.slow
 def test_other_ways_to_prepare_a_unit(project: Project, reset: str) -> None:
     clicks(project, reset=reset)
     for day in ("2024-10-07", "2024-10-08", "2024-10-14"):
@@ -55,6 +56,7 @@ def test_hours_fall_into_their_day(project: Project) -> None:
     assert {str(node.status) for node in tested.nodes} == {"pass", "fail"}, "stale executions are found"
 
 
+@pytest.mark.slow
 def test_each_load_is_the_full_dataset(project: Project) -> None:
     clicks(project, granularity="full")
     for day in ("2024-10-07", "2024-10-08", "2024-10-08"):
@@ -135,6 +137,7 @@ def test_what_is_refused_touches_nothing(project: Project) -> None:
     assert "a table under the name" in project.run("2024-10-12").text
 
 
+@pytest.mark.slow
 def test_a_contract_and_documented_columns(project: Project) -> None:
     clicks(project, SELECT.replace("from range", ", cast('ab' as string) as code from range"), granularity="day",
            contract={"enforced": True}, persist_docs={"relation": True, "columns": True})  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import os
 
+import pytest
+
 from tests.functional.fast_metadata_cleaner.feed import clicks, days, rows, units
 from tests.support import Project
 
@@ -20,6 +22,7 @@ def week_of(day: str) -> str:
     return f"w{date:%Y%m%d}"
 
 
+@pytest.mark.slow
 def test_day_after_day(project: Project) -> None:
     clicks(project)
     loaded = days(FIRST, COUNT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import each, overwrite, refused
 from tests.support import Project
 
@@ -23,6 +25,7 @@ def ids(project: Project, *tables: str) -> dict[str, list[tuple[int, int]]]:
     return {table: project.rows(table, "hour, id") for table in tables}
 
 
+@pytest.mark.slow
 def test_hourly_executions(project: Project, tmp_path: Path) -> None:
     overwrite(
         project,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import OWN_DAY, day, events, feed, make_table, overwrite, refused, visits
 from tests.support import Project, statements
 
@@ -69,6 +71,7 @@ def test_delete_insert(project: Project) -> None:
     assert project.states("removing") == {"2024-10-08 00:00:00": "live"}
 
 
+@pytest.mark.slow
 def test_partitions_of_files(project: Project) -> None:
     until_today = OWN_DAY.replace("day =", "day <=")
     overwrite(project, "loaded_files", until_today, file_format="parquet", partition_by="day")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.functional.stateful_merge.feed import letters
 from tests.support import Outcome, Project
 
@@ -81,6 +83,7 @@ models:
 """
 
 
+@pytest.mark.slow
 def test_generic_tests_of_replays(project: Project) -> None:
     letters(project)
     rows = "select * from values {} as t (tags, place, n)"

@@ -103,6 +103,7 @@ def finds_tampering(project: Project, dbt: Any, ledger: str, capsys: pytest.Capt
     assert told.count(" (committed of execution ") == 2
 
 
+@pytest.mark.slow
 def test_a_table_that_was_dropped_or_replaced_by_hand_starts_anew(project: Project) -> None:
     """The dates reach from before 1970 to the end of the calendar."""
     rows = "select 1 as id, date'{{ ditto.execution_date() }}' as day, '{{ ditto.previous_execution() }}' as previous"

@@ -51,6 +51,7 @@ def test_the_three_scenarios_of_the_seed(project: Project) -> None:
     assert project.dbt("run-operation", "ditto_verify").ok
 
 
+@pytest.mark.slow
 def test_replay_of_the_last_three_of_five(project: Project) -> None:
     letters(project)
     run_days(project, "05", "06", "07", "08", "09")
@@ -87,6 +88,7 @@ def test_compaction_between_runs(project: Project) -> None:
     assert [row["operationParameters"]["version"] for row in restored] == [str(compacted)]
 
 
+@pytest.mark.slow
 def test_a_late_execution_between_two_others(project: Project) -> None:
     """10-07 comes after 10-08: what 10-08 did is undone, and has to be replayed."""
     letters(project)
@@ -119,6 +121,7 @@ def test_gaps_are_known_with_an_interval(project: Project, on_gap: str) -> None:
         assert seen(project) == "A,B"
 
 
+@pytest.mark.slow
 def test_an_empty_increment_and_a_backfill_over_it(project: Project) -> None:
     feed = dict(DAYS) | {"2024-10-06": []}
     letters(project, feed)
@@ -128,6 +131,7 @@ def test_an_empty_increment_and_a_backfill_over_it(project: Project) -> None:
     assert all(live for _, live in versions(project).values())
 
 
+@pytest.mark.slow
 def test_full_refresh_starts_anew(project: Project) -> None:
     letters(project)
     run_days(project, "05", "06")
@@ -138,6 +142,7 @@ def test_full_refresh_starts_anew(project: Project) -> None:
     assert seen(project) == "C-U,D,E"
 
 
+@pytest.mark.slow
 def test_a_new_column_and_a_backfill_before_it(project: Project) -> None:
     """RESTORE brings the old columns back; the merge needs the new one."""
     letters(project)
@@ -149,6 +154,7 @@ def test_a_new_column_and_a_backfill_before_it(project: Project) -> None:
     assert project.rows("letters", "big") == sorted([("A",), ("C",), ("D",)], key=repr)
 
 
+@pytest.mark.slow
 def test_existing_rows_are_not_removed_without_being_asked(project: Project) -> None:
     letters(project)
     project.spark.sql(f"create schema if not exists {project.schema}")
@@ -163,6 +169,7 @@ def test_existing_rows_are_not_removed_without_being_asked(project: Project) -> 
     assert seen(project) == "A-U,B,C,Z"
 
 
+@pytest.mark.slow
 def test_refused_rows_stop_no_other_execution(project: Project) -> None:
     """Two rows with one key: nothing is written, in a normal run and in a backfill, and nothing is left unfinished."""
     letters(project)

@@ -89,6 +89,7 @@ def test_a_range_with_a_failure_in_the_middle(project: Project, script: Script) 
     assert progress(told) == []
 
 
+@pytest.mark.slow
 def test_a_pattern_without_versions_is_replayed_in_order(project: Project, script: Script) -> None:
     letters(project, dict(DAYS) | {"2024-10-05": ["A", "A-U"]}, materialized="merger")
     whole = ["letters", "--from", "2024-10-05", "--to", "2024-10-06"]

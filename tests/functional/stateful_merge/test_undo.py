@@ -77,6 +77,7 @@ def test_a_vacuumed_version_is_refused_before_anything_changes(
     assert seen(project) == "A,B"
 
 
+@pytest.mark.slow
 def test_retention_is_set_at_creation_and_after_a_restore(project: Project) -> None:
     def retention() -> dict[str, str]:
         rows = project.sql("show tblproperties {schema}.letters")
@@ -123,6 +124,7 @@ def test_an_unfinished_backfill_stops_others_and_can_be_released(project: Projec
     assert project.dbt("test").ok
 
 
+@pytest.mark.slow
 def test_a_table_that_nobody_wrote_to_for_long(project: Project) -> None:
     """Delta does not go back to a version whose commit is too old, also if it was the newest one a moment ago."""
     letters(project, readers="pinned")
@@ -137,6 +139,7 @@ def test_a_table_that_nobody_wrote_to_for_long(project: Project) -> None:
     assert seen(project) == expected(DAYS, "2024-10-05", "2024-10-06")
 
 
+@pytest.mark.slow
 def test_interference_during_a_run_is_found(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody writes between the look at the table and the merge; the run says so, and so does the next attempt."""
     letters(project)

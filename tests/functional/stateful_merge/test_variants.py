@@ -30,6 +30,7 @@ def test_pinned_readers_never_see_the_table_go_back(project: Project) -> None:
 
 
 @pytest.mark.parametrize("file_format", ["parquet", pytest.param("delta", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_history_for_stores_without_versions(project: Project, file_format: str) -> None:
     letters(project, versioning="history", file_format=file_format)
     run_days(project, "05", "06", "07", "08")
