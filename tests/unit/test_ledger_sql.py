@@ -211,7 +211,8 @@ def test_an_unfinished_operation_is_finished_by_itself_or_given_up(ditto: Ditto,
     problem = ditto.unfinished_problem("visits", UNFINISHED | {"mode": operation})
     assert problem["found"] == f"ditto_{operation} did not finish: invocation lost of ann, started at noon"
     assert problem["expected"] == "no unfinished operation"
-    assert f"finish it: with the arguments that it had, dbt run-operation ditto_{operation} --args '{{model: visits}}'" in problem["fix"]
+    again = f"dbt run-operation ditto_{operation} --args '{{model: visits}}'"
+    assert f"finish it: with the arguments that it had, {again}" in problem["fix"]
     assert "give it up: dbt run-operation ditto_release --args '{model: visits}'" in problem["fix"]
 
 
