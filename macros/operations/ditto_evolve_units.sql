@@ -11,7 +11,12 @@
     {% set settings, facts = work.settings, work.facts %}
     {% set shown = ditto.shown_units(settings.alias, facts.units) %}
     {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
-    {% set wanted = ditto.view_columns(settings, facts, shown, facts.known).columns + ditto.declared_columns(node, facts.view.columns) %}
+    {% set declared = ditto.declared_columns(node, facts.view.columns) %}
+    {% if declared %}
+        {# A type that Spark does not know fails here, where nothing is claimed yet. #}
+        {% do ditto.query_columns(ditto.no_branch_sql({'execution_time_column': none, 'unit_column': none}, declared)) %}
+    {% endif %}
+    {% set wanted = ditto.view_columns(settings, facts, shown, facts.known).columns + declared %}
     {% set changes = [] %}
     {% for unit in shown if unit.kind != 'frozen' %}
         {% set missing = ditto.missing_columns(ditto.optional_columns(node, wanted), facts, branches, unit) %}

@@ -504,3 +504,11 @@ def test_an_existing_view_without_units_is_taken_as_it_is(ditto: Ditto) -> None:
     assert altered(made) == ["intent", "reset", "alter view visits", "outcome"]
     assert "select `other` from" in statement(made, "view")
     assert ready(ditto, view=no_view())["mode"] == "reset"
+
+
+def test_a_model_that_is_called_like_a_unit_is_not_taken_for_one(ditto: Ditto) -> None:
+    units = [ditto.parse_unit("visits", "visits__full")]
+    other = {"resource_type": "model", "schema": "Demo", "alias": "Visits__FULL", "name": "all_visits"}
+    text = refusal(lambda: ditto.refuse_names_of_models(settings(ditto), units, {"a": other}))
+    assert "model all_visits, whose table Visits__FULL is called like a unit" in text
+    ditto.refuse_names_of_models(settings(ditto), units, {"a": other | {"schema": "elsewhere"}})

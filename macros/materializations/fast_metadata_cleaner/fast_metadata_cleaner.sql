@@ -21,7 +21,9 @@
 {% macro fast_metadata_cleaner_facts(node, settings, sql=none) %}
     {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
     {% set facts = ditto.gather_facts(node, settings, sql) %}
-    {% do facts.update(ditto.unit_facts(settings)) %}
+    {# dbt makes the schema before it runs a model. #}
+    {% do facts.update(ditto.unit_facts(settings, sql is not none)) %}
+    {% do ditto.refuse_names_of_models(settings, facts.units, graph.nodes) %}
     {% set recorded = facts.ledger.generation > 0 %}
     {# Of a model that was dropped as a whole nothing is left. A view without tables means that only they were. #}
     {% set left = facts.units or facts.view.exists or facts.ledger.unfinished %}
@@ -32,9 +34,9 @@
 
 
 {# The tables and views behind a model, from the catalog. `known`: the columns of those that the view does not show yet. #}
-{% macro unit_facts(settings) %}
+{% macro unit_facts(settings, in_schema=false) %}
     {% set facts = {'units': [], 'pending': [], 'chunks': [], 'known': {}, 'view': ditto.no_table_facts()} %}
-    {% if not adapter.check_schema_exists(none, settings.schema) %}
+    {% if not in_schema and not adapter.check_schema_exists(none, settings.schema) %}
         {{ return(facts) }}
     {% endif %}
     {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier)}) %}

@@ -11,6 +11,20 @@
 {% endmacro %}
 
 
+{# A table of another model that is called like a unit would be shown, and dropped by a full refresh. #}
+{% macro refuse_names_of_models(settings, units, nodes) %}
+    {% set keys = {} %}
+    {% for unit in units %}
+        {% do keys.update({ditto.relation_key(settings.schema, unit.identifier): true}) %}
+    {% endfor %}
+    {% for node in nodes.values() if node.resource_type in ('model', 'seed', 'snapshot')
+        and ditto.relation_key(node.schema, node.alias) in keys %}
+        {% do ditto.error(settings.subject, node.resource_type ~ ' ' ~ node.name ~ ', whose table ' ~ node.alias ~ ' is called like a unit of this model',
+            'names that begin with ' ~ settings.alias ~ '__ for its units alone', 'give it another alias') %}
+    {% endfor %}
+{% endmacro %}
+
+
 {% macro _check_unit_columns(settings, facts, decision, spec) %}
     {% for option in ('execution_time_column', 'unit_column') if (settings[option] or '') | lower in ditto.lower_names(facts.increment) %}
         {% do ditto.error(settings.subject, option ~ ': ' ~ settings[option] ~ ', which is a column of the SELECT too', 'another name',
