@@ -13,12 +13,14 @@
             {% do found.append(row) %}
         {% endif %}
     {% endfor %}
-    {% if not found %}
-        {{ return(facts) }}
-    {% endif %}
-    {% do facts.update({'exists': true}) %}
-    {% do facts.update(ditto.parse_description(ditto.fetch('describe extended ' ~ ditto.table_name(schema, identifier)))) %}
-    {{ return(facts) }}
+    {{ return(ditto.known_table_facts(schema, identifier) if found else facts) }}
+{% endmacro %}
+
+
+{# Of a table that the catalog has listed. #}
+{% macro known_table_facts(schema, identifier) %}
+    {% set described = ditto.parse_description(ditto.fetch('describe extended ' ~ ditto.table_name(schema, identifier))) %}
+    {{ return(dict(ditto.no_table_facts(), exists=true, **described)) }}
 {% endmacro %}
 
 

@@ -43,7 +43,7 @@
     {% for row in ditto.fetch('show tables in ' ~ ditto.quote(settings.schema) ~ ' like ' ~ ditto.literal(settings.alias ~ '__*')) %}
         {% set unit = ditto.parse_unit(settings.alias, row['tableName']) if not row['isTemporary'] %}
         {% if unit and unit.kind == 'units' %}
-            {% do facts.chunks.append(dict(ditto.table_facts(settings.schema, unit.identifier), identifier=unit.identifier)) %}
+            {% do facts.chunks.append(dict(ditto.known_table_facts(settings.schema, unit.identifier), identifier=unit.identifier)) %}
         {% elif unit %}
             {% do facts.units.append(unit) %}
         {% endif %}
@@ -52,7 +52,7 @@
     {% do facts.update({'pending': ditto.pending_frozen(settings.alias, facts.units, branches)}) %}
     {% do facts.update({'units': facts.units | reject('in', facts.pending) | list}) %}
     {% for unit in ditto.shown_units(settings.alias, facts.units) if unit.identifier | lower not in branches %}
-        {% do facts.known.update({unit.identifier | lower: ditto.table_facts(settings.schema, unit.identifier).columns}) %}
+        {% do facts.known.update({unit.identifier | lower: ditto.known_table_facts(settings.schema, unit.identifier).columns}) %}
     {% endfor %}
     {{ return(facts) }}
 {% endmacro %}
