@@ -43,6 +43,7 @@ def identity(project: Project, invocation_id: str) -> dict[str, Any]:
         "invocation_id": invocation_id,
         "base_version": 0,
         "head": 0,
+        "undoes_until": None,
     }
 
 
