@@ -268,6 +268,7 @@ def main() -> None:
     parser.add_argument("--changed", type=float, default=0.01, help="share that a merge changes (default: 0.01)")
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds (default: 7)")
     parser.add_argument("--stateful-size", type=int, default=5_000_000, help="rows for stateful_merge (5 million)")
+    parser.add_argument("--unit-size", type=int, default=10_000_000, help="rows of the larger unit (10 million)")
     parser.add_argument("--units", type=int, default=400, help="units of one view (default: 400)")
     parser.add_argument("--only", choices=["kernel", "stateful", "units", "plan", "statements"], help="one part of it")
     options = parser.parse_args()
@@ -298,7 +299,7 @@ def main() -> None:
             bench.report(STATEFUL_PAIRS)
             bench.where_time_goes("stateful", str(bench.day))
         if options.only in (None, "units"):
-            cleaning(project, options.size, options.rounds)
+            cleaning(project, options.unit_size, options.rounds)
             many_units(project, options.units, options.rounds)
         if options.only in (None, "plan"):
             planning_over_time(project)
