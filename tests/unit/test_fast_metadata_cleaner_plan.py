@@ -512,3 +512,14 @@ def test_a_model_that_is_called_like_a_unit_is_not_taken_for_one(ditto: Ditto) -
     text = refusal(lambda: ditto.refuse_names_of_models(settings(ditto), units, {"a": other}))
     assert "model all_visits, whose table Visits__FULL is called like a unit" in text
     ditto.refuse_names_of_models(settings(ditto), units, {"a": other | {"schema": "elsewhere"}})
+
+
+def test_a_slice_into_a_unit_without_a_required_column_is_refused(ditto: Ditto) -> None:
+    read = settings(ditto)
+    known = facts(ditto, read, {"w20241007": ROWS}) | {"target": table(ROWS)}
+    spec = {"columns": [{"name": "Browser", "not_null": True}, {"name": "id", "not_null": True}]}
+    text = refusal(lambda: ditto._check_unit_columns(read, known, {"reset": False, "mode": "slice"}, spec))
+    assert "a required column Browser that `demo`.`visits__w20241007` does not have" in text
+    assert "from: 2024-10-07" in text
+    # A unit that is prepared anew gets it.
+    ditto._check_unit_columns(read, known, {"reset": True, "mode": "reset"}, spec)

@@ -1,7 +1,7 @@
 {# Which columns the view has to show, and which of them each table has: from the texts of the views, so that no table has to be
    described for it. Pure. #}
 
-{# The tables that a view shows and, for each, the text of its columns. `views`: the texts of the view and of those below it. #}
+{# The tables that a view shows and, for each, the text of its columns. `texts`: of the view and of those below it. #}
 {% macro parse_branches(texts) %}
     {% set branches = {} %}
     {% for text in texts %}
