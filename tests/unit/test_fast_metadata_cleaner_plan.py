@@ -523,3 +523,9 @@ def test_a_slice_into_a_unit_without_a_required_column_is_refused(ditto: Ditto) 
     assert "from: 2024-10-07" in text
     # A unit that is prepared anew gets it.
     ditto._check_unit_columns(read, known, {"reset": True, "mode": "reset"}, spec)
+    # Not so with TRUNCATE, which keeps the columns.
+    emptied = settings(ditto, reset="truncate")
+    text = refusal(lambda: ditto._check_unit_columns(emptied, known, {"reset": True, "mode": "reset"}, spec))
+    assert "set reset='replace' or on_schema_change='append_new_columns'" in text
+    added = settings(ditto, reset="truncate", on_schema_change="append_new_columns")
+    ditto._check_unit_columns(added, known, {"reset": True, "mode": "reset"}, spec)

@@ -30,7 +30,14 @@
         {% do ditto.error(settings.subject, option ~ ': ' ~ settings[option] ~ ', which is a column of the SELECT too', 'another name',
             'rename the column in the model, or change ' ~ option) %}
     {% endfor %}
-    {% for column in spec.columns if column.not_null and not decision.reset and column.name | lower not in ditto.lower_names(facts.target.columns) %}
+    {# TRUNCATE keeps the columns, so it does not help a unit that lacks one, unless new ones are added. #}
+    {% set keeps = settings.reset == 'truncate' and settings.on_schema_change == 'ignore' and decision.mode != 'full_refresh' and facts.target.exists %}
+    {% for column in spec.columns if column.not_null and (keeps or not decision.reset) and column.name | lower not in ditto.lower_names(facts.target.columns) %}
+        {% if keeps %}
+            {% do ditto.error(settings.subject, 'a required column ' ~ column.name ~ ' that ' ~ settings.table ~ ' does not have, and reset: truncate, which keeps its columns',
+                'a reset that gives the unit the column', "set reset='replace' or on_schema_change='append_new_columns', then replay "
+                ~ settings.unit.label ~ ' from its first execution on') %}
+        {% endif %}
         {% do ditto.error(settings.subject, 'a required column ' ~ column.name ~ ' that ' ~ settings.table ~ ' does not have',
             'to replay ' ~ settings.unit.label ~ ' from its first execution on, which makes its table anew',
             'dbt run-operation ditto_plan --args \'{model: ' ~ settings.model ~ ', from: ' ~ settings.unit.first ~ ', to: ' ~ settings.execution_time[:10]
