@@ -1,11 +1,11 @@
 {# The last event and the last outcome of each execution in the current generation of each relation.
-   Outcomes are ordered by the table's version, which is the order in which they really happened. Only the units of
-   fast_metadata_cleaner are tables with versions of their own; its runs hold the lease, so there the events are in order. #}
+   Outcomes are ordered by the table's version, which is the order in which they really happened. Only where a model has many
+   tables, each with versions of its own, do versions tell no order; there the runs hold the lease, so the events are in order. #}
 {% macro ledger_executions_sql(ledger, relations=none) %}
     events as (
         select
             *,
-            struct(if(`pattern` = 'fast_metadata_cleaner', -1, coalesce(`version`, -1)), `seq`, `event_id`) as `position`,
+            struct(if(`pattern` in ('fast_metadata_cleaner', 'proxy_view'), -1, coalesce(`version`, -1)), `seq`, `event_id`) as `position`,
             max(`generation`) over (partition by `relation`) as `current_generation`,
             max(`seq`) over (partition by `relation`) as `last_seq`,
             max(`token`) over (partition by `relation`) as `last_token`,

@@ -21,7 +21,7 @@
 {# Commits back to the last one that the ledger knows. Twenty are nearly always enough; if not, read the rest. #}
 {% macro commits_of_run(plan) %}
     {% set commits = ditto.commits(plan.table, 20) %}
-    {% set last = plan.head if plan.units else (plan.ledger.last.version if plan.ledger.last else none) %}
+    {% set last = plan.head if plan.many_tables else (plan.ledger.last.version if plan.ledger.last else none) %}
     {% set recorded = -1 if last is none else last %}
     {% set oldest = (commits | last).version if commits else 0 %}
     {% if oldest > recorded + 1 and oldest > 0 %}

@@ -106,7 +106,7 @@
 {# Is this the table that the ledger knows? A full refresh and a table that was dropped or replaced start a new generation,
    since what older executions did is not in it. #}
 {% macro is_new_generation(plan, commits) %}
-    {% if plan.units %}
+    {% if plan.many_tables %}
         {# Its tables come and go, and the plan knows what that means. #}
         {{ return(plan.made_anew or plan.ledger.generation == 0) }}
     {% endif %}

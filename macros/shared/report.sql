@@ -22,7 +22,7 @@
         {% endif %}
     {% endfor %}
     {% if outcome.version is not none %}
-        {% do parts.append('version ' ~ outcome.version ~ (' of ' ~ plan.identifier if plan.units else '')) %}
+        {% do parts.append('version ' ~ outcome.version ~ (' of ' ~ plan.identifier if plan.many_tables else '')) %}
     {% endif %}
     {{ return('OK ' ~ plan.mode ~ (': ' if parts else '') ~ parts | join(', ')) }}
 {% endmacro %}

@@ -25,6 +25,7 @@
         'full_refresh': full_refresh,
         'dry': dry,
         'leased': false,
+        'many_tables': false,
         'chained': false
     }) }}
 {% endmacro %}

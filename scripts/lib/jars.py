@@ -17,13 +17,15 @@ COORDINATES = (
     "io.delta:delta-kernel-unitycatalog:4.4.0",
     "io.unitycatalog:unitycatalog-client:0.6.0",
     "io.unitycatalog:unitycatalog-hadoop:0.6.0",
+    # Not Delta's: what the thrift server loads when a connection closes, and then fails without it.
+    "org.apache.hive:hive-llap-common:2.3.10",
 )
 NAMES = frozenset("{}_{}-{}.jar".format(*coordinate.split(":")) for coordinate in COORDINATES)
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 def complete(folder: Path) -> bool:
-    """Exactly the seven jars: a jar of another version would shadow the right one."""
+    """Exactly these jars: a jar of another version would shadow the right one."""
     return {jar.name for jar in folder.glob("*.jar")} == NAMES
 
 

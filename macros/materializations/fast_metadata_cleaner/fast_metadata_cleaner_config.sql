@@ -11,6 +11,7 @@
     {% do settings.update({
         'leased': true,
         'units': true,
+        'many_tables': true,
         'alias': node.alias,
         'granularity': granularity,
         'reset': ditto.choice(node, 'reset', ['replace', 'truncate', 'drop'], 'replace'),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.support import Project
 
 
@@ -74,3 +76,9 @@ def test_hooks_build_and_a_retry_that_keeps_the_execution_date(project: Project)
     assert len(retried.nodes) == 2
     assert project.rows("users", "id, cast(day as string), name") == [(1, "2024-10-07", "ann")]
     assert project.states("users") == {"2024-10-07 00:00:00": "live"}
+
+
+def test_hive_functions_can_be_loaded(spark: Any) -> None:
+    """What Spark's thrift server does when a connection closes; without it that fails now and then, and with it dbt."""
+    registry = "org.apache.hadoop.hive.ql.exec.FunctionRegistry"
+    assert spark._jvm.org.apache.spark.util.Utils.classForName(registry, True, False).getName() == registry
