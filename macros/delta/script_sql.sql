@@ -11,6 +11,16 @@ end
 {%- endmacro %}
 
 
+{# Any failure comes back as a word. #}
+{% macro attempt_sql(sql) %}
+begin
+    declare exit handler for sqlexception begin select 'failed' as ditto_verdict; end;
+    {{ ditto.immediate_sql(sql) }}
+    ;
+end
+{%- endmacro %}
+
+
 {# A statement that can hold no fence of its own, or for which no rows would still mean a change: the fence stands around it.
    Inside of another script, or as one (`script`). #}
 {% macro fenced_sql(sql, fence, script=false) %}

@@ -17,6 +17,16 @@
 {% endmacro %}
 
 
+{# The names of tables and views, in lower case. `pattern` as in SHOW TABLES: `*` stands for anything, `|` parts alternatives. #}
+{% macro tables_like(schema, pattern) %}
+    {% set names = [] %}
+    {% for row in ditto.fetch('show tables in ' ~ ditto.quote(schema) ~ ' like ' ~ ditto.literal(pattern)) if not row['isTemporary'] %}
+        {% do names.append(row['tableName'] | lower) %}
+    {% endfor %}
+    {{ return(names) }}
+{% endmacro %}
+
+
 {# Of a table that the catalog has listed. #}
 {% macro known_table_facts(schema, identifier) %}
     {% set described = ditto.parse_description(ditto.fetch('describe extended ' ~ ditto.table_name(schema, identifier))) %}

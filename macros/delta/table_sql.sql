@@ -25,6 +25,25 @@ tblproperties ({{ ditto._properties(spec.properties) }})
 {%- endmacro %}
 
 
+{# A whole table in one commit. CREATE TABLE AS SELECT takes no columns: constraints stand among the properties. #}
+{% macro create_as_select_sql(table, spec, select, comment, properties={}, replace=false) %}
+create {{ 'or replace ' if replace }}table {{ table }} using {{ spec.file_format }}
+{%- if spec.partition_by %}
+partitioned by ({{ ditto.quote_all(spec.partition_by) }})
+{%- endif %}
+{%- if spec.cluster_by %}
+cluster by ({{ ditto.quote_all(spec.cluster_by) }})
+{%- endif %}
+{%- if spec.location %}
+location {{ ditto.literal(spec.location) }}
+{%- endif %}
+comment {{ ditto.literal(comment) }}
+tblproperties ({{ ditto._properties(dict(spec.properties, **properties)) }})
+as
+{{ select }}
+{%- endmacro %}
+
+
 {% macro _properties(properties) %}
     {% set pairs = [] %}
     {% for key, value in properties.items() %}

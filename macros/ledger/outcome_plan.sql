@@ -58,6 +58,10 @@
     {% endfor %}
     {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
     {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs), 'undoes_until': plan.undoes_until}) %}
+    {% if plan.details %}
+        {% set metrics = (ditto.own_commits(plan, commits) | map(attribute='metrics') | first) or {} %}
+        {% do fields.update({'details': tojson(dict(plan.details, files=metrics.get('numFiles', 0) | int, bytes=metrics.get('numOutputBytes', 0) | int))}) %}
+    {% endif %}
     {% if token is not none and not plan.undoes_until %}
         {% do fields.update({'base_version': plan.base_version}) %}
     {% endif %}

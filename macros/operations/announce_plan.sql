@@ -13,7 +13,7 @@
         {% do executions.append({
             'execution_time': time, 'status': facts.get('statuses', {}).get(time), 'mode': decision.mode, 'reason': decision.reason,
             'restore_version': decision.restore, 'truncates': decision.truncate, 'becomes_stale': decision.become_stale,
-            'unit': settings.identifier if settings.units else none, 'action': ditto.unit_action(settings, decision) if settings.units else none,
+            'unit': settings.identifier if settings.units else none, 'action': ditto._action(settings, decision),
             'allowed': problems | selectattr('rule', 'equalto', 'error') | list == [], 'problems': problems
         }) %}
         {% set world.facts = (ditto.after_unit if settings.units else ditto._after)(world.facts, settings, decision) %}
@@ -35,12 +35,25 @@
 {% endmacro %}
 
 
+{# What a person reads instead of `write`. #}
+{% macro _action(settings, decision) %}
+    {% if settings.pattern == 'proxy_view' %}
+        {{ return('write a version, then show it' if decision.shows else 'write a version, and leave readers on the newest execution') }}
+    {% endif %}
+    {{ return(ditto.unit_action(settings, decision) if settings.units else none) }}
+{% endmacro %}
+
+
 {% macro _decision(settings, facts) %}
     {% if settings.pattern in ('stateful_merge', 'fast_metadata_cleaner') %}
         {{ return((ditto.stateful_merge_decision if settings.pattern == 'stateful_merge' else ditto.fast_metadata_cleaner_decision)(settings, facts)) }}
     {% endif %}
     {% set own = facts.get('statuses', {}).get(settings.execution_time) in ('live', 'stale') %}
-    {% set mode = ditto.plan_mode(settings, dict(facts, ledger=dict(facts.ledger, own=own))) %}
+    {% set facts = dict(facts, ledger=dict(facts.ledger, own=own)) %}
+    {% if settings.pattern == 'proxy_view' %}
+        {{ return(ditto.proxy_view_decision(settings, facts)) }}
+    {% endif %}
+    {% set mode = ditto.plan_mode(settings, facts) %}
     {{ return(dict(mode, restore=none, truncate=false, become_stale=[])) }}
 {% endmacro %}
 
@@ -52,6 +65,8 @@
     {% endfor %}
     {% if settings.pattern == 'stateful_merge' %}
         {% do problems.extend(ditto.stateful_merge_problems(settings, facts, decision) | rejectattr('rule', 'equalto', 'ignore')) %}
+    {% elif settings.pattern == 'proxy_view' %}
+        {% do problems.extend(ditto.proxy_view_problems(settings, facts)) %}
     {% elif settings.units %}
         {% do problems.extend(ditto.fast_metadata_cleaner_problems(settings, facts, decision)) %}
     {% endif %}

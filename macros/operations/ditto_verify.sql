@@ -1,4 +1,4 @@
-{# Was the ledger tampered with? dbt run-operation ditto_verify #}
+{# Was the ledger tampered with, or a version that is written once? dbt run-operation ditto_verify #}
 {% macro ditto_verify() %}
     {% if not ditto.ledger_exists() %}
         {% do print('ditto: there is no ledger yet, nothing to verify') %}
@@ -18,4 +18,28 @@
     {% endif %}
     {% set counts = ditto.fetch('select count(*) as events, count(distinct `relation`) as models from ' ~ ditto.ledger_table())[0] %}
     {% do print('ditto: verified ' ~ counts['events'] ~ ' events of ' ~ counts['models'] ~ ' models, the chain is unbroken') %}
+    {% do ditto.verify_versions() %}
+{% endmacro %}
+
+
+{# Every version of every proxy_view model, and every file of it. #}
+{% macro verify_versions() %}
+    {% set seen = {'versions': 0, 'models': 0} %}
+    {% set lines = [] %}
+    {% for node in ditto.ditto_models() if node.config.materialized == 'proxy_view' and adapter.check_schema_exists(none, node.schema) %}
+        {% set settings = ditto.proxy_view_settings(node, execution_time='1970-01-01 00:00:00') %}
+        {% set versions = ditto.proxy_versions(settings) %}
+        {% do seen.update({'versions': seen.versions + versions | length, 'models': seen.models + 1}) %}
+        {% for each in ditto.changed_versions(settings, versions, files=true) %}
+            {% do lines.append(settings.relation ~ ' ' ~ each.version ~ ' ' ~ each.problem) %}
+        {% endfor %}
+    {% endfor %}
+    {% if lines %}
+        {% do ditto.error('versions that are written once', 'changed ones:\n    - ' ~ lines | join('\n    - '),
+            'what was written, and nothing else', "find out who did it: describe history <table>; where nothing but commits came after, "
+            ~ 'restore table <table> to version as of 0 brings it back') %}
+    {% endif %}
+    {% if seen.models %}
+        {% do print('ditto: verified ' ~ seen.versions ~ ' versions of ' ~ seen.models ~ ' proxy_view models, nobody changed them') %}
+    {% endif %}
 {% endmacro %}

@@ -82,9 +82,13 @@
 
 
 {% macro _planning_settings(node, execution_time) %}
-    {% if node.config.materialized in ('stateful_merge', 'fast_metadata_cleaner') %}
-        {{ return((ditto.stateful_merge_settings if node.config.materialized == 'stateful_merge'
-            else ditto.fast_metadata_cleaner_settings)(node, execution_time=execution_time)) }}
+    {% set own = {
+        'stateful_merge': ditto.stateful_merge_settings,
+        'fast_metadata_cleaner': ditto.fast_metadata_cleaner_settings,
+        'proxy_view': ditto.proxy_view_settings
+    }.get(node.config.materialized) %}
+    {% if own %}
+        {{ return(own(node, execution_time=execution_time)) }}
     {% endif %}
     {{ return(ditto.common_settings(node, node.config.materialized, formats=['delta', 'parquet'], execution_time=execution_time)) }}
 {% endmacro %}
@@ -95,6 +99,8 @@
     {% if settings.units %}
         {% set facts = ditto.fast_metadata_cleaner_facts(node, settings) %}
         {{ return(dict(facts, earliest=none, required=ditto.units_without_required(node, settings, facts))) }}
+    {% elif settings.pattern == 'proxy_view' %}
+        {{ return(dict(ditto.proxy_view_facts(node, settings), earliest=none)) }}
     {% elif settings.pattern != 'stateful_merge' %}
         {{ return(dict(ditto.gather_facts(node, settings, none), earliest=none)) }}
     {% endif %}

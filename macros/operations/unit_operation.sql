@@ -1,9 +1,9 @@
-{# What the operations on units share: they hold the model's lease like a run, and have no execution time. #}
+{# What operations that write share: they hold the model's lease like a run, and have no execution time. #}
 
 {# Gives `settings`, `facts` about the units, `ledger`, and the `plan` to claim with. An unfinished operation of the same name is
    taken over; anything else that is unfinished stops it. #}
 {% macro begin_operation(node, name) %}
-    {% set settings = ditto.fast_metadata_cleaner_settings(node, execution_time='1970-01-01 00:00:00') %}
+    {% set settings = ditto._planning_settings(node, '1970-01-01 00:00:00') %}
     {% set subject = 'ditto_' ~ name ~ ' of ' ~ node.name %}
     {% if not ditto.ledger_exists() %}
         {% do ditto.error(subject, 'no ledger ' ~ ditto.ledger_table(), 'at least one run of the model',
@@ -14,7 +14,7 @@
         {% set problem = ditto.unfinished_problem(node.name, open) %}
         {% do ditto.error(subject, problem.found, problem.expected, problem.fix) %}
     {% endfor %}
-    {% set facts = ditto.unit_facts(settings) %}
+    {% set facts = ditto.unit_facts(settings) if settings.units else {} %}
     {% set plan = ditto.new_plan(settings, {'ledger': ledger, 'head': none, 'target': {'exists': true}}, {'mode': name, 'reason': 'asked for'}, []) %}
     {% do plan.update({'execution_time': none, 'subject': subject}) %}
     {{ return({'settings': settings, 'facts': facts, 'ledger': ledger, 'plan': plan}) }}

@@ -32,6 +32,8 @@
             {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}
             {% do run.update({'outcome': ditto.record_outcome(plan, run.lease)}) %}
+        {% elif step.kind == 'try' %}
+            {% do ditto.try_step(plan, step) %}
         {% elif step.kind == 'pin' %}
             {% do ditto.send(step.name, step.sql.replace(step.stand_in, run.outcome.version | string)) %}
         {% else %}
@@ -63,6 +65,14 @@
         'few simultaneous runs of one model; nothing of this one was written',
         'run it again' ~ (': ' ~ ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else '')
     ) %}
+{% endmacro %}
+
+
+{# A step whose failure leaves everything else as it should be: the error says how to do it again alone. #}
+{% macro try_step(plan, step) %}
+    {% if ditto.verdict(ditto.send(step.name, ditto.attempt_sql(step.sql))) == 'failed' %}
+        {% do ditto.error(plan.subject, step.failure.found, step.failure.expected, step.failure.fix) %}
+    {% endif %}
 {% endmacro %}
 
 

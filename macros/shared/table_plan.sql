@@ -84,6 +84,18 @@
 {% endmacro %}
 
 
+{# A table under the name of a model whose name is a view. `view`: what stands there, `expected`: what should. #}
+{% macro refuse_table_under_view(settings, view, expected) %}
+    {% if view.exists and view.type != 'view' %}
+        {% do ditto.error(
+            settings.subject, 'a table under the name ' ~ settings.view, expected ~ ', or nothing',
+            'keep it under another name: alter table ' ~ settings.view ~ ' rename to ' ~ ditto.table_name(settings.schema, settings.alias ~ '_before')
+            ~ ', then run again'
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
 {# The mode of a one-commit write, in the words of the ledger. #}
 {% macro plan_mode(settings, facts) %}
     {% set ledger = facts.ledger %}
@@ -121,6 +133,7 @@
         'undo': none,
         'seen': none,
         'undoes_until': none,
+        'details': none,
         'unit': settings.table
     }) %}
     {{ return(plan) }}

@@ -172,6 +172,42 @@ def evolving() -> Scenario:
     )  # fmt: skip
 
 
+def publishing(versioning: str) -> Scenario:
+    """A full dataset each day. Readers see the newest whole version; no table is written twice, and none is lost."""
+
+    def prepare(project: Project) -> None:
+        project.model("published", OVERWRITE, materialized="proxy_view", versioning=versioning)
+        project.must_run(day(0))
+
+    def every_version_is_listed_and_whole(project: Project, attempt: int) -> None:
+        for (_, name, _) in project.sql("show tables in {schema} like 'published__v*'"):
+            assert len(project.rows(name)) == 4 and project.versions(name) == 0
+
+    return Scenario(
+        f"proxy_view {versioning}", prepare, normal_run, "published", lambda attempt: slice_of(attempt + 1),
+        also=every_version_is_listed_and_whole,
+    )  # fmt: skip
+
+
+def pointing() -> Scenario:
+    """Readers go back to the version before; killed and run again, they are there."""
+
+    def prepare(project: Project) -> None:
+        project.model("published", OVERWRITE, materialized="proxy_view")
+        for number in (0, 1):
+            project.must_run(day(number))
+
+    def command(project: Project, attempt: int) -> Outcome:
+        first = min(row[1] for row in project.sql("show tables in {schema} like 'published__v*'"))
+        arguments = f"{{model: published, version: {first}}}"
+        return project.dbt("run-operation", "ditto_proxy_point_to", "--args", arguments)
+
+    return Scenario(
+        "ditto_proxy_point_to", prepare, command, "published", lambda attempt: slice_of(0),
+        anew=lambda project, attempt: project.must_run(day(1)),
+    )  # fmt: skip
+
+
 def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
     return Scenario(base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected)
 
@@ -208,6 +244,9 @@ SCENARIOS = {
     "fast_metadata_cleaner, full refresh": (lambda: refreshing(new_unit(), slice_of(1)), 4),
     "ditto_freeze": (freezing, 7),
     "ditto_evolve_units": (evolving, 4),
+    "proxy_view": (lambda: publishing("tables"), 4),
+    "proxy_view native": (lambda: publishing("native"), 4),
+    "ditto_proxy_point_to": (pointing, 3),
     "insert_overwrite predicate": (overwriting, 2),
     "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
     "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
@@ -223,6 +262,7 @@ QUICK = {
     "insert_overwrite delete_insert",
     "stateful_merge, backfill",
     "fast_metadata_cleaner, reset",
+    "proxy_view",
 }
 
 

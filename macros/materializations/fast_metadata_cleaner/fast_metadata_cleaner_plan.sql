@@ -1,7 +1,7 @@
 {# Facts in, plan out. Pure. #}
 {% macro fast_metadata_cleaner_plan(node, settings, facts, sql) %}
     {% do ditto.refuse_unfinished(settings, facts.ledger) %}
-    {% do ditto._refuse_table_for_units(settings, facts.view) %}
+    {% do ditto.refuse_table_under_view(settings, facts.view, 'a view over the units') %}
     {% set decision = ditto.fast_metadata_cleaner_decision(settings, facts) %}
     {% do ditto.refuse_or_warn(settings, ditto.fast_metadata_cleaner_problems(settings, facts, decision)) %}
     {% set spec = ditto.table_spec(node, dict(settings, partition_by=settings.given_partitions), facts.increment, facts.contract) %}

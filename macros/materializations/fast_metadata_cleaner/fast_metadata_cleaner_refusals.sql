@@ -1,16 +1,5 @@
 {# What the columns of the SELECT, and what stands under the model's name, may not be. Pure. #}
 
-{% macro _refuse_table_for_units(settings, view) %}
-    {% if view.exists and view.type != 'view' %}
-        {% do ditto.error(
-            settings.subject, 'a table under the name ' ~ settings.view, 'a view over the units, or nothing',
-            'keep it under another name: alter table ' ~ settings.view ~ ' rename to ' ~ ditto.table_name(settings.schema, settings.alias ~ '_before')
-            ~ ', then run again'
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
 {# A table of another model that is called like a unit would be shown, and dropped by a full refresh. #}
 {% macro refuse_names_of_models(settings, units, nodes) %}
     {% set keys = {} %}

@@ -2,15 +2,8 @@
 
 {# The unit as a whole, in one commit: readers see the old one or the new one. The tag is in the commit, among the properties. #}
 {% macro unit_create_sql(settings, spec, sql, tag) %}
-create or replace table {{ settings.table }} using delta
-partitioned by ({{ ditto.quote_all(spec.partition_by) }})
-{%- if spec.location %}
-location {{ ditto.literal(spec.location) }}
-{%- endif %}
-comment {{ ditto.literal('ditto: ' ~ settings.unit.label ~ ' of ' ~ settings.relation) }}
-tblproperties ({{ ditto._properties(dict(spec.properties, **{'ditto.written_by': tag})) }})
-as
-{{ ditto.unit_rows_sql(settings, sql) }}
+{{ ditto.create_as_select_sql(settings.table, spec, ditto.unit_rows_sql(settings, sql), 'ditto: ' ~ settings.unit.label ~ ' of ' ~ settings.relation,
+    {'ditto.written_by': tag}, replace=true) }}
 {%- endmacro %}
 
 

@@ -1,0 +1,116 @@
+{# Facts in, plan out. Pure. #}
+{% macro proxy_view_plan(node, settings, facts, sql) %}
+    {% do ditto.refuse_unfinished(settings, facts.ledger) %}
+    {% do ditto.refuse_table_under_view(settings, facts.view, 'a view of the newest version') if settings.versioning != 'manifest' %}
+    {% do ditto.refuse_or_warn(settings, ditto.proxy_view_problems(settings, facts)) %}
+    {% set decision = ditto.proxy_view_decision(settings, facts) %}
+    {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract) %}
+    {% do spec.update({'properties': dict(ditto.unit_constraints(spec), **spec.properties)}) %}
+    {% do ditto._refuse_other_columns(settings, facts) %}
+    {% if settings.dry %}
+        {{ return(ditto.new_plan(settings, facts, decision, ditto._empty_view_steps(settings, facts))) }}
+    {% endif %}
+    {% set token = (facts.ledger.token or 0) + 1 %}
+    {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, token) %}
+    {% set create = ditto.create_as_select_sql(settings.table, spec, sql, 'ditto: a version of ' ~ settings.relation,
+        dict(ditto._version_properties(settings), **{'ditto.written_by': ditto.tag(dict(settings, mode=decision.mode))}), replace=settings.versioning == 'native') %}
+    {% set steps = [
+        {'kind': 'intent', 'name': 'intent'},
+        {'kind': 'write', 'name': 'version', 'sql': ditto.fenced_sql(ditto.immediate_sql(create), fence, script=true)}
+    ] %}
+    {% for column in spec.columns if column.comment %}
+        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), fence)) %}
+    {% endfor %}
+    {% set shown = ditto.show_steps(settings, facts, fence, spec.comment) if decision.shows else {'before': [], 'after': []} %}
+    {% set plan = ditto.new_plan(settings, facts, decision, steps + shown.before + [{'kind': 'outcome', 'name': 'outcome'}] + shown.after) %}
+    {% do plan.update({
+        'made_anew': false,
+        'details': {'version': none if settings.versioning == 'native' else settings.version_name, 'shown': decision.shows}
+    }) %}
+    {{ return(plan) }}
+{% endmacro %}
+
+
+{# Gives `mode`, `reason` and whether the run `shows` what it wrote: readers see the newest execution, so one that is run late or
+   again writes its version without taking them back. #}
+{% macro proxy_view_decision(settings, facts) %}
+    {% set mode = ditto.plan_mode(settings, dict(facts, target={'exists': true})) %}
+    {% if mode.mode == 'full_refresh' %}
+        {% do mode.update({'reason': '--full-refresh: a new version, like every run; nothing is dropped'}) %}
+    {% endif %}
+    {% set newest = facts.ledger.newest %}
+    {% set first = newest is none or (not facts.view.exists and settings.versioning != 'manifest') %}
+    {{ return(dict(mode, shows=first or settings.execution_time >= newest, restore=none, truncate=false, become_stale=[])) }}
+{% endmacro %}
+
+
+{% macro proxy_view_problems(settings, facts) %}
+    {% if not facts.changed or settings.dry %}
+        {{ return([]) }}
+    {% endif %}
+    {{ return([{
+        'rule': settings.on_changed_version,
+        'found': 'versions that are not what was written:\n    - ' ~ ditto.describe_changed(facts.changed),
+        'expected': 'versions that nobody changes: they are written once',
+        'fix': ("bring back what was written: restore table " ~ facts.changed[0].table ~ " to version as of 0; or go on without: " if settings.versioning != 'native'
+            else 'find out who wrote to ' ~ facts.changed[0].table ~ ', and go on: ') ~ "on_changed_version='warn'"
+    }]) }}
+{% endmacro %}
+
+
+{# Written once: what Delta can refuse, it refuses. With versions in one table all of them have to stay readable. #}
+{% macro _version_properties(settings) %}
+    {% if settings.versioning != 'native' %}
+        {{ return({'delta.appendOnly': 'true'}) }}
+    {% endif %}
+    {% set kept = 'interval ' ~ (settings.keep_for or 876000) ~ ' hours' %}
+    {{ return({'delta.deletedFileRetentionDuration': kept, 'delta.logRetentionDuration': kept}) }}
+{% endmacro %}
+
+
+{% macro _refuse_other_columns(settings, facts) %}
+    {% if settings.on_schema_change == 'fail' and facts.view.exists %}
+        {% do ditto.plan_columns(dict(settings, table=settings.view), facts.increment, facts.view) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# What makes a version the one that readers see: `before` the outcome, or `after` it. #}
+{% macro show_steps(settings, facts, fence, comment=none) %}
+    {% if settings.versioning == 'manifest' %}
+        {{ return({'before': [], 'after': ditto.manifest_steps(settings, facts.ledger.seq + 2)}) }}
+    {% elif settings.versioning == 'tables' %}
+        {% set view = ditto.version_view_sql(settings, facts.increment, facts.view, comment) %}
+        {{ return({'before': [ditto._fenced_step('view', view, fence)], 'after': []}) }}
+    {% endif %}
+    {# Only the commit tells its version. The fence is around it, since the lease ends with the outcome. #}
+    {% set stand_in = '_ditto_version_' ~ settings.invocation_id.replace('-', '_') %}
+    {% set view = ditto.version_view_sql(settings, facts.increment, facts.view, comment, stand_in) %}
+    {{ return({'before': [], 'after': [dict(ditto._fenced_step('view', view, fence), kind='pin', stand_in=stand_in)]}) }}
+{% endmacro %}
+
+
+{# The manifest is a step of its own: when it fails, the version is written and recorded, and only the manifest is built again. #}
+{% macro manifest_steps(settings, sequence) %}
+    {% set steps = [] %}
+    {% for name, sql in [
+        ('manifest_table', ditto.manifest_table_sql(settings)),
+        ('symlink_manifest', 'generate symlink_format_manifest for table ' ~ settings.table),
+        ('manifest', ditto.manifest_sql(settings, sequence))
+    ] %}
+        {% do steps.append({'kind': 'try', 'name': name, 'sql': sql, 'failure': {
+            'found': 'the manifest of version ' ~ settings.version_name ~ ' could not be written (step ' ~ name ~ '); the version itself is there and recorded',
+            'expected': 'a manifest that lists its files; readers still find the one before',
+            'fix': "build it alone, without computing anything again: dbt run-operation ditto_proxy_manifest --args '{model: " ~ settings.model ~ "}'"
+        }}) %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
+{% macro _empty_view_steps(settings, facts) %}
+    {% if facts.view.exists or settings.versioning == 'manifest' %}
+        {{ return([]) }}
+    {% endif %}
+    {{ return([{'kind': 'sql', 'name': 'view', 'sql': ditto.view_sql(settings.view, ditto.no_branch_sql({}, facts.increment))}]) }}
+{% endmacro %}
