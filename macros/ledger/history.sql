@@ -14,7 +14,7 @@
     {% for node in ditto.nodes_of(schema, identifier, ['fast_metadata_cleaner', 'proxy_view']) %}
         {% set settings = ditto._planning_settings(node, '1970-01-01 00:00:00') %}
         {% set tables = ditto.unit_facts(settings).units | rejectattr('kind', 'equalto', 'frozen') | map(attribute='identifier') | list if settings.units
-            else ditto.tables_like(schema, node.alias ~ '__data|' ~ node.alias ~ '__v*') %}
+            else ditto.version_tables(settings) %}
         {% set found = {'units': [], 'commits': []} %}
         {% for name in tables %}
             {% set table = ditto.table_name(schema, name) | lower %}

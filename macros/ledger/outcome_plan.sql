@@ -59,7 +59,8 @@
     {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
     {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs), 'undoes_until': plan.undoes_until}) %}
     {% if plan.details %}
-        {% set metrics = (ditto.own_commits(plan, commits) | map(attribute='metrics') | first) or {} %}
+        {% set own = ditto.own_commits(plan, commits) %}
+        {% set metrics = own[0].metrics if own else {} %}
         {% do fields.update({'details': tojson(dict(plan.details, files=metrics.get('numFiles', 0) | int, bytes=metrics.get('numOutputBytes', 0) | int))}) %}
     {% endif %}
     {% if token is not none and not plan.undoes_until %}

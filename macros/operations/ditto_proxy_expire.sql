@@ -7,6 +7,7 @@
     {% set work = ditto.begin_operation(ditto.find_model(model), 'proxy_expire') %}
     {% set versions = ditto.proxy_versions(settings) %}
     {% set shown = ditto.current_version(settings) %}
+    {% do ditto.check_kept(settings, versions, shown) %}
     {% set chosen = [ditto.choose_version(model, versions, version, shown)] if version else versions %}
     {% set going, lines = [], [] %}
     {% for each in chosen %}

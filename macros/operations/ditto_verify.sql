@@ -26,7 +26,7 @@
 {% macro verify_versions() %}
     {% set seen = {'versions': 0, 'models': 0} %}
     {% set lines = [] %}
-    {% for node in ditto.ditto_models() if node.config.materialized == 'proxy_view' and adapter.check_schema_exists(none, node.schema) %}
+    {% for node in ditto.ditto_models() if node.config.materialized == 'proxy_view' %}
         {% set settings = ditto.proxy_view_settings(node, execution_time='1970-01-01 00:00:00') %}
         {% set versions = ditto.proxy_versions(settings) %}
         {% do seen.update({'versions': seen.versions + versions | length, 'models': seen.models + 1}) %}

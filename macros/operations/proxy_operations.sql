@@ -20,7 +20,10 @@
     {% set settings = ditto.proxy_settings(model, 'ditto_proxy_point_to') %}
     {% set work = ditto.begin_operation(ditto.find_model(model), 'proxy_point_to') %}
     {% set versions = ditto.proxy_versions(settings) %}
-    {% set chosen = ditto.choose_version(model, versions, version, ditto.current_version(settings)) %}
+    {# A manifest lists the files of a table, so it cannot show one of many versions in it. #}
+    {% set versions = versions | rejectattr('native') | list if settings.versioning == 'manifest' else versions %}
+    {# One that did not finish may have moved the view: `previous` is still what it was. #}
+    {% set chosen = ditto.choose_version(model, versions, version, ditto.current_version(settings, recorded=work.ledger.unfinished != [])) %}
     {% set changed = ditto.changed_versions(settings, [chosen], files=true) | selectattr('version', 'equalto', chosen.name) | list %}
     {% if changed %}
         {% do ditto.error(work.plan.subject, 'versions that are not what was written:\n    - ' ~ ditto.describe_changed(changed),
@@ -28,9 +31,9 @@
     {% endif %}
     {% set lease = ditto.claim(work.plan) %}
     {% set fence = ditto.fence_condition(ditto.ledger_table(), settings.relation, lease.token) %}
-    {% set at = dict(settings, **ditto.version_settings(settings, chosen.name)) %}
+    {% set at = dict(settings, version_name=chosen.name, identifier=chosen.identifier, table=chosen.table) %}
     {% if settings.versioning != 'manifest' %}
-        {% set numbered = chosen.version if settings.versioning == 'native' else none %}
+        {% set numbered = chosen.version if chosen.native else none %}
         {% set columns = ditto.query_columns('select * from ' ~ at.table ~ (' version as of ' ~ numbered if numbered is not none else '')) %}
         {% set view = ditto.table_facts(settings.schema, settings.view_identifier) %}
         {% set step = ditto._fenced_step('view', ditto.version_view_sql(at, columns, view, none, numbered), fence) %}
@@ -77,10 +80,11 @@
 {% endmacro %}
 
 
-{% macro current_version(settings) %}
-    {% if not ditto.ledger_exists() %}
+{# What readers see: what the view says; without a view, or if asked for, what the ledger says. #}
+{% macro current_version(settings, recorded=false) %}
+    {% if not ditto.ledger_exists() or not adapter.check_schema_exists(none, settings.schema) %}
         {{ return(none) }}
-    {% elif settings.versioning == 'manifest' %}
+    {% elif settings.versioning == 'manifest' or recorded %}
         {{ return(ditto.fetch(ditto.last_shown_sql(ditto.ledger_table(), settings.relation)) | map(attribute='name') | first | default(none)) }}
     {% endif %}
     {{ return(ditto.shown_version(settings, ditto.table_facts(settings.schema, settings.view_identifier).text)) }}
@@ -91,8 +95,19 @@
 {% macro unrecorded_versions(settings, versions) %}
     {% set known = ditto.lower_names(versions | map(attribute='identifier')) %}
     {% set found = [] %}
-    {% for name in ditto.tables_like(settings.schema, settings.alias ~ '__v*') if settings.versioning != 'native'
-        and modules.re.fullmatch('v[0-9]{8}_[0-9]{6}(_[0-9]+)?', name[settings.alias | length + 2:]) and name not in known %}
+    {% for name in ditto.version_tables(settings) if name not in known and not name.endswith('__data') %}
+        {% do found.append(name) %}
+    {% endfor %}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The tables that hold versions of the model, in lower case. Another model may be called devices__v2. #}
+{% macro version_tables(settings) %}
+    {% set shape = 'v[0-9]{8}_[0-9]{6}(_[0-9]+)?' ~ ('|data' if settings.versioning == 'native' else '') %}
+    {% set found = [] %}
+    {% for name in (ditto.tables_like(settings.schema, settings.alias ~ '__*') if adapter.check_schema_exists(none, settings.schema) else [])
+        if modules.re.fullmatch(shape, name[settings.alias | length + 2:]) %}
         {% do found.append(name) %}
     {% endfor %}
     {{ return(found) }}

@@ -36,18 +36,36 @@
 {% endmacro %}
 
 
+{# What has to be kept has to be known: the version that readers see, and every name under legal_hold. #}
+{% macro check_kept(settings, versions, shown) %}
+    {% set subject = 'ditto_proxy_expire of ' ~ settings.model %}
+    {% if versions and shown not in versions | map(attribute='name') | list %}
+        {% do ditto.error(subject, 'readers see ' ~ (shown ~ ', which is no version in the ledger' if shown else 'none of the versions'),
+            'a version that readers see, so that it is kept',
+            "show one: dbt run-operation ditto_proxy_point_to --args '{model: " ~ settings.model ~ ", version: latest}'") %}
+    {% endif %}
+    {% set names = ditto.lower_names(versions | map(attribute='name')) + ditto.lower_names(versions | map(attribute='identifier')) %}
+    {% set unknown = [] if settings.legal_hold is boolean else settings.legal_hold | reject('in', names) | list %}
+    {% if unknown %}
+        {% do ditto.error(subject, 'legal_hold: ' ~ unknown | join(', ') ~ ', which is no version of the model', 'names of versions: a misspelt one holds nothing',
+            "list them: dbt run-operation ditto_proxy_versions --args '{model: " ~ settings.model ~ "}'") %}
+    {% endif %}
+{% endmacro %}
+
+
 {% macro versions_text(settings, versions, shown, unfinished) %}
     {% set lines = ['ditto: versions of ' ~ settings.relation ~ ', newest first', '',
         '  ' ~ '%-22s' % 'version' ~ '%-21s' % 'execution' ~ '%12s' % 'rows' ~ '%16s' % 'bytes' ~ '   written at'] %}
     {% for version in versions %}
         {% do lines.append(('* ' if version.name == shown else '  ') ~ '%-22s' % version.name ~ '%-21s' % ditto.short_time(version.time)
             ~ '%12s' % version.rows ~ '%16s' % version.bytes ~ '   ' ~ version.at[:19]
-            ~ ('   legal hold' if settings.legal_hold is true or (settings.legal_hold and version.name | lower in settings.legal_hold) else '')) %}
+            ~ ('   legal hold' if ditto.is_held(settings, version) else '')) %}
     {% endfor %}
     {% do lines.append('') %}
-    {% do lines.append('  * is what readers see' if shown else '  readers see none of them') %}
+    {% do lines.append('  * is what readers see' if shown in versions | map(attribute='name') | list else '  readers see none of them') %}
     {% for name in unfinished %}
-        {% do lines.append('  ' ~ name ~ ': of a run that did not finish; nobody sees it, and no run will write to it') %}
+        {% do lines.append('  ' ~ name ~ ': of a run that did not finish; '
+            ~ ('readers see it' if name == (settings.alias ~ '__' ~ shown) | lower else 'nobody sees it, and no run will write to it')) %}
     {% endfor %}
     {{ return(lines | join('\n')) }}
 {% endmacro %}

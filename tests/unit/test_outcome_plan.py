@@ -259,3 +259,75 @@ def test_the_history_is_read_as_far_back_as_the_ledger_knows_it(ditto: Ditto) ->
     assert len(history(range(0, 100), 95, ditto)) == 1
     assert len(history(range(0, 100), 40, ditto)) == 2
     assert len(history(range(0, 100), None, ditto)) == 2
+
+
+# --- what a pattern wants to remember -------------------------------------------------------------------------------
+
+
+def made(run: str = "me") -> dict[str, Any]:
+    metrics = {"numFiles": "3", "numOutputRows": "7", "numOutputBytes": "2048"}
+    return commit(0, run, read_version=None, operation="CREATE TABLE AS SELECT", metrics=metrics)
+
+
+def version_plan(**changes: Any) -> dict[str, Any]:
+    """A run that writes a table of its own, after others that did."""
+    details = {"version": "v1", "shown": True}
+    known = plan(last(version=0, base_version=None), many_tables=True, leased=True, pattern="proxy_view")
+    return known | {"details": details} | changes
+
+
+def test_details_are_recorded_with_what_the_commit_weighs(ditto: Ditto) -> None:
+    (event,) = ditto.outcome_events(version_plan(), [commit(1, None, operation="CHANGE COLUMN"), made()], token=3)
+    assert json.loads(event["details"]) == {"version": "v1", "shown": True, "files": 3, "bytes": 2048}
+    assert (event["version"], event["base_version"], event["rows_inserted"], event["generation"]) == (0, None, "7", 1)
+    assert (event["seq"], event["token"]) == (6, 3), "the intent is the first event of the run"
+
+
+def test_a_version_among_others_has_no_name_of_its_own(ditto: Ditto) -> None:
+    details = {"version": None, "shown": False}
+    (event,) = ditto.outcome_events(version_plan(details=details), [made()], token=3)
+    assert json.loads(event["details"]) == {"version": None, "shown": False, "files": 3, "bytes": 2048}
+
+
+@pytest.mark.parametrize("commits", [[], [made("somebody")]])
+def test_details_of_a_run_without_a_commit(ditto: Ditto, commits: list[dict[str, Any]]) -> None:
+    (event,) = ditto.outcome_events(version_plan(), commits, token=3)
+    assert json.loads(event["details"]) == {"version": "v1", "shown": True, "files": 0, "bytes": 0}
+
+
+def test_other_patterns_remember_nothing(ditto: Ditto) -> None:
+    (event,) = ditto.outcome_events(plan(last(), details=None), [commit(4, "me"), commit(3, "old", BEFORE)])
+    assert event.get("details") is None
+
+
+def test_each_table_has_versions_of_its_own(ditto: Ditto) -> None:
+    """The lower version of another table is no sign that a table was made anew; a full refresh is none either."""
+    known = plan(last(version=9), many_tables=True, leased=True, details={"version": "v1"})
+    (event,) = ditto.outcome_events(known, [made()], token=3)
+    assert (event["generation"], event["version"]) == (1, 0)
+    (event,) = ditto.outcome_events(version_plan(mode="full_refresh"), [made()], token=3)
+    assert event["generation"] == 1
+
+
+@pytest.mark.parametrize(("many", "there", "asked"), [(True, True, True), (True, False, False), (False, False, True)])
+def test_a_table_that_was_never_made_has_no_commits(ditto: Ditto, many: bool, there: bool, asked: bool) -> None:
+    """A run that was fenced off: the error has to be that of the fence, not that its table is missing."""
+    looked: list[str] = []
+
+    def commits(table: str, limit: int) -> list[dict[str, Any]]:
+        looked.append(table)
+        return [made()]
+
+    context = ditto.with_context(
+        macros={
+            "tables_like": lambda schema, pattern: ["visits__v1"] if there and pattern == "Visits__v1" else [],
+            "commits": commits,
+            "guarded_write": lambda plan, step: None,
+            "require_landed": lambda *args: None,
+        }
+    )
+    place = {"schema": "demo", "identifier": "Visits__v1", "table": "`demo`.`visits__v1`"}
+    run = {"versioned": True, "head": None, "subject": "s", "seen": None, "undoes_until": None}
+    event = context.record_outcome(version_plan(many_tables=many, **place, **run), {"token": 3})
+    assert looked == (["`demo`.`visits__v1`"] if asked else [])
+    assert (event["version"] is None) == (not asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 from macro_harness import Ditto, sql
 
 TABLE = "`demo`.`visits`"
@@ -54,6 +55,33 @@ def test_a_table_with_everything(ditto: Ditto) -> None:
 def test_a_clustered_table_is_replaced(ditto: Ditto) -> None:
     made = ditto.create_table_sql(TABLE, spec(cluster_by=["a", "b"], file_format="delta"), replace=True)
     assert sql(made) == "create or replace table `demo`.`visits` (`id` int) using delta cluster by (`a`, `b`)"
+
+
+def test_a_whole_table_in_one_commit(ditto: Ditto) -> None:
+    made = ditto.create_as_select_sql(TABLE, spec(properties={"a": True}), "select 1 as id", "it's", {"a": "b", "c": 3})
+    assert sql(made) == sql(
+        r"""
+        create table `demo`.`visits` using delta
+        comment 'it\'s'
+        tblproperties ('a' = 'b', 'c' = '3')
+        as
+        select 1 as id
+        """
+    )
+
+
+def test_a_whole_table_with_everything(ditto: Ditto) -> None:
+    """What is handed over counts more than what the spec has; columns would not be understood here."""
+    partitioned = spec(partition_by=["day", "h"], location="/lake/it's", comment="of the model", properties={"a": "1"})
+    made = sql(ditto.create_as_select_sql(TABLE, partitioned, "select 1", "of the table", {"b": "2"}, replace=True))
+    assert made == sql(
+        r"""
+        create or replace table `demo`.`visits` using delta partitioned by (`day`, `h`) location '/lake/it\'s'
+        comment 'of the table' tblproperties ('a' = '1', 'b' = '2') as select 1
+        """
+    )
+    clustered = ditto.create_as_select_sql(TABLE, spec(cluster_by=["a"]), "select 1", "c", {"b": "2"})
+    assert "using delta cluster by (`a`) comment 'c'" in sql(clustered)
 
 
 def test_alterations(ditto: Ditto) -> None:
@@ -129,3 +157,35 @@ def test_the_verdict_of_a_guarded_write(
             self.column_names = column_names
 
     assert ditto.verdict({"table": Table() if table else None}) == expected
+
+
+def test_an_attempt_turns_any_failure_into_a_word(ditto: Ditto) -> None:
+    """As text, since Delta's own statements are not understood inside of a script."""
+    assert sql(ditto.attempt_sql("\n  generate m for table `a`.`it's` \n")) == sql(
+        r"""
+        begin
+            declare exit handler for sqlexception begin select 'failed' as ditto_verdict; end;
+            execute immediate 'generate m for table `a`.`it\'s`';
+        end
+        """
+    )
+
+
+@pytest.mark.parametrize("verdict", ["failed", None])
+def test_a_step_that_may_fail_says_how_to_do_it_again_alone(ditto: Ditto, verdict: str | None) -> None:
+    sent: list[tuple[str, str]] = []
+    context = ditto.with_context(
+        macros={"send": lambda name, text: sent.append((name, text)), "verdict": lambda result: verdict}
+    )
+    failure = {"found": "no manifest", "expected": "a manifest", "fix": "build it"}
+    step = {"kind": "try", "name": "manifest", "sql": "insert 1", "failure": failure}
+    plan = {"subject": "proxy_view model devices", "steps": [step], "execution_time": None, "mode": "m", "reason": "r"}
+    if verdict:
+        with pytest.raises(CompilationError) as error:
+            context.run_plan(plan)
+        text = str(error.value)
+        assert all(part in text for part in ("ditto: proxy_view model devices", *failure.values()))
+    else:
+        assert context.run_plan(plan) is None
+    ((name, statement),) = sent
+    assert (name, sql(statement)) == ("manifest", sql(ditto.attempt_sql("insert 1")))

@@ -67,19 +67,22 @@
     {% if not versions %}
         {{ return(changed) }}
     {% endif %}
-    {% set there = ditto.tables_like(settings.schema, versions | map(attribute='identifier') | unique | join('|')) %}
-    {% set native = settings.versioning == 'native' %}
-    {% set shared = ditto.commits(versions[0].table, 100000) if native and versions[0].identifier | lower in there else [] %}
+    {# A run has its schema; with all its tables, it may have been dropped since. #}
+    {% set there = ditto.tables_like(settings.schema, settings.alias ~ '__*') if not files or adapter.check_schema_exists(none, settings.schema) else [] %}
+    {% set natives = versions | selectattr('native') | list %}
+    {% set shared = ditto.commits(natives[0].table, 100000) if natives and natives[0].identifier | lower in there else [] %}
     {% for version in versions %}
         {% set exists = version.identifier | lower in there %}
-        {% set commits = shared if native else (ditto.commits(version.table, 1000) if exists else []) %}
-        {% set problem = ditto.version_problem(version, exists, commits, native) %}
-        {% if not problem and files and not ditto.is_readable(version.table, version.version) %}
+        {% set commits = shared if version.native else (ditto.commits(version.table, 100000) if exists else []) %}
+        {% set problem = ditto.version_problem(version, exists, commits) %}
+        {# Comments and compaction make newer versions of its table, and Delta reads older ones only for a while. #}
+        {% set at = version.version if version.native or problem else commits[0].version %}
+        {% if not problem and files and not ditto.may_be_gone(settings, version) and not ditto.is_readable(version.table, at) %}
             {% set problem = 'cannot be read any more: files of it are missing, or older than delta.deletedFileRetentionDuration' %}
         {% endif %}
         {% if problem %}
             {% do changed.append({'version': version.name, 'table': version.table, 'problem': problem}) %}
         {% endif %}
     {% endfor %}
-    {{ return(changed + (ditto.foreign_versions(versions, shared) if native else [])) }}
+    {{ return(changed + (ditto.foreign_versions(natives, shared) if natives else [])) }}
 {% endmacro %}

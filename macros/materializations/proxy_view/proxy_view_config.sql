@@ -48,7 +48,8 @@
         {{ return(given) }}
     {% endif %}
     {% set names = [] %}
-    {% for name in ([given] if given is string else given) if given is string or (given is sequence and given is not mapping) %}
+    {% set listed = given is sequence and given is not mapping and given is not string %}
+    {% for name in ([given] if given is string else (given if listed else [])) %}
         {% do names.append(name | string | lower) %}
     {% endfor %}
     {% if not names %}

@@ -5,15 +5,15 @@
     {% do ditto.refuse_or_warn(settings, ditto.proxy_view_problems(settings, facts)) %}
     {% set decision = ditto.proxy_view_decision(settings, facts) %}
     {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract) %}
-    {% do spec.update({'properties': dict(ditto.unit_constraints(spec), **spec.properties)}) %}
-    {% do ditto._refuse_other_columns(settings, facts) %}
+    {% set own = dict(ditto._version_properties(settings), **{'ditto.written_by': ditto.tag(dict(settings, mode=decision.mode))}) %}
+    {% do spec.update({'properties': dict(ditto.unit_constraints(spec), **ditto._other_properties(spec.properties, own))}) %}
+    {% do ditto._refuse_other_columns(settings, facts) if decision.mode != 'full_refresh' %}
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, decision, ditto._empty_view_steps(settings, facts))) }}
     {% endif %}
     {% set token = (facts.ledger.token or 0) + 1 %}
     {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, token) %}
-    {% set create = ditto.create_as_select_sql(settings.table, spec, sql, 'ditto: a version of ' ~ settings.relation,
-        dict(ditto._version_properties(settings), **{'ditto.written_by': ditto.tag(dict(settings, mode=decision.mode))}), replace=settings.versioning == 'native') %}
+    {% set create = ditto.create_as_select_sql(settings.table, spec, sql, 'ditto: a version of ' ~ settings.relation, own, replace=settings.versioning == 'native') %}
     {% set steps = [
         {'kind': 'intent', 'name': 'intent'},
         {'kind': 'write', 'name': 'version', 'sql': ditto.fenced_sql(ditto.immediate_sql(create), fence, script=true)}
@@ -35,7 +35,7 @@
    again writes its version without taking them back. #}
 {% macro proxy_view_decision(settings, facts) %}
     {% set mode = ditto.plan_mode(settings, dict(facts, target={'exists': true})) %}
-    {% if mode.mode == 'full_refresh' %}
+    {% if settings.full_refresh and not settings.dry %}
         {% do mode.update({'reason': '--full-refresh: a new version, like every run; nothing is dropped'}) %}
     {% endif %}
     {% set newest = facts.ledger.newest %}
@@ -48,23 +48,36 @@
     {% if not facts.changed or settings.dry %}
         {{ return([]) }}
     {% endif %}
+    {% set repairable = [] %}
+    {% for each in facts.changed if each.problem.startswith('was changed') %}
+        {% do repairable.append('restore table ' ~ each.table ~ ' to version as of 0') %}
+    {% endfor %}
     {{ return([{
         'rule': settings.on_changed_version,
         'found': 'versions that are not what was written:\n    - ' ~ ditto.describe_changed(facts.changed),
         'expected': 'versions that nobody changes: they are written once',
-        'fix': ("bring back what was written: restore table " ~ facts.changed[0].table ~ " to version as of 0; or go on without: " if settings.versioning != 'native'
-            else 'find out who wrote to ' ~ facts.changed[0].table ~ ', and go on: ') ~ "on_changed_version='warn'"
+        'fix': ('bring back what was written: ' ~ repairable[0] ~ '; or go on without: ' if repairable
+            else 'find out who did it: describe history ' ~ facts.changed[0].table ~ '; and go on: ') ~ "on_changed_version='warn'"
     }]) }}
 {% endmacro %}
 
 
-{# Written once: what Delta can refuse, it refuses. With versions in one table all of them have to stay readable. #}
+{# Written once: what Delta can refuse, it refuses. Its log stays, since it tells what happened to a version, and so does what it
+   can be restored to. With versions in one table they go after keep_for, unless one is held: they all have one retention. #}
 {% macro _version_properties(settings) %}
-    {% if settings.versioning != 'native' %}
-        {{ return({'delta.appendOnly': 'true'}) }}
-    {% endif %}
-    {% set kept = 'interval ' ~ (settings.keep_for or 876000) ~ ' hours' %}
-    {{ return({'delta.deletedFileRetentionDuration': kept, 'delta.logRetentionDuration': kept}) }}
+    {% set native = settings.versioning == 'native' %}
+    {% set kept = 'interval ' ~ (settings.keep_for if native and settings.keep_for and not settings.legal_hold else 876000) ~ ' hours' %}
+    {{ return(dict({'delta.deletedFileRetentionDuration': kept, 'delta.logRetentionDuration': kept}, **({} if native else {'delta.appendOnly': 'true'}))) }}
+{% endmacro %}
+
+
+{# The given properties that are not ours. Delta's ignore case, so one in other letters would stand beside ours. #}
+{% macro _other_properties(given, own) %}
+    {% set others = {} %}
+    {% for key, value in given.items() if key | lower not in ditto.lower_names(own) %}
+        {% do others.update({key: value}) %}
+    {% endfor %}
+    {{ return(others) }}
 {% endmacro %}
 
 

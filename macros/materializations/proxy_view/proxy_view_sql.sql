@@ -41,7 +41,7 @@ limit {{ limit }}
 
 {# What was made visible last, by a run or by hand: where no view can tell. #}
 {% macro last_shown_sql(ledger, relation) %}
-select get_json_object(`details`, '$.version') as `name`, `seq`
+select coalesce(get_json_object(`details`, '$.version'), concat('v', `version`)) as `name`, `seq`
 from {{ ledger }}
 where `relation` = {{ ditto.literal(relation) }} and `pattern` = 'proxy_view' and `event` = 'committed'
     and get_json_object(`details`, '$.shown') = 'true'

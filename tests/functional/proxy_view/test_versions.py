@@ -149,7 +149,7 @@ def test_expire(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     for day in ("07", "07", "07", "08"):
         project.must_run(f"2024-10-{day}")
     assert "no keep_for" in refusal(project, capsys, "ditto_proxy_expire")
-    first, second, third, fourth = recorded(project)
+    first, second, _third, fourth = recorded(project)
     full_dataset(project, ("07", "AB"), ("08", "ABC"), keep_for="1 hour", legal_hold=[second])
     assert operation(project, "ditto_proxy_expire", dry_run=False).ok
     assert "younger than keep_for" in capsys.readouterr().out
@@ -162,7 +162,7 @@ def test_expire(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{first}: would be dropped" in said and f"{second}: kept, it is under legal_hold" in said
     assert f"{fourth}: kept, readers see it" in said and len(tables(project)) == 4
     assert "legal_hold" in refusal(project, capsys, "ditto_proxy_expire", version=second, dry_run=False)
-    # Killed after the first of two was dropped: nothing else runs until it is finished, and the same command finishes it.
+    # Killed after the first of two was dropped: nothing else runs until the same command has finished it.
     with statements(die_before=2, only="drop table"):
         assert not operation(project, "ditto_proxy_expire", dry_run=False).ok
     assert len(tables(project)) == 3
