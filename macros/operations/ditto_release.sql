@@ -20,6 +20,7 @@
                 'to finish it: other units may be dropped already, and nothing would tell which',
                 ditto.run_command(model, open.execution_time, ' --full-refresh')) %}
         {% endif %}
+        {% do ditto.refuse_release_of_shown(node, open) if node.config.materialized == 'proxy_view' and open.execution_time %}
         {% set identity = {'relation': relation, 'pattern': node.config.materialized, 'mode': open.mode,
             'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
             'model': model, 'table': relation} %}
@@ -33,7 +34,7 @@
         {% do ditto.require_lease(identity, token, 'claimed the model first') %}
         {% do print('ditto: released ' ~ ditto.unfinished_name(open) ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
         {% if open.execution_time %}
-            {% do print('       what it wrote before it stopped is still in the table; to apply it: '
+            {% do print('       what it wrote before it stopped is still ' ~ ('a table that nobody sees' if node.config.materialized == 'proxy_view' else 'in the table') ~ '; to apply it: '
                 ~ ditto.run_command(model, open.execution_time)) %}
         {% endif %}
     {% endfor %}

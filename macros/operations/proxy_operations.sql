@@ -112,3 +112,14 @@
     {% endfor %}
     {{ return(found) }}
 {% endmacro %}
+
+
+{# Of a run that died after it had switched the view, readers see what the ledger would not know. #}
+{% macro refuse_release_of_shown(node, open) %}
+    {% set settings = ditto.proxy_view_settings(node, execution_time=open.execution_time) %}
+    {% set shown = ditto.current_version(settings) %}
+    {% if settings.versioning == 'tables' and shown and shown not in ditto.proxy_versions(settings) | map(attribute='name') | list %}
+        {% do ditto.error('ditto_release of ' ~ node.name, 'readers already see what the execution wrote: ' ~ shown,
+            'to finish it, so that the ledger knows what they see', ditto.run_command(node.name, open.execution_time)) %}
+    {% endif %}
+{% endmacro %}

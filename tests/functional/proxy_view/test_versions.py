@@ -238,3 +238,29 @@ def test_empty_writes_no_version(project: Project) -> None:
     assert project.rows("ditto_ledger") == []
     project.must_run("2024-10-07")
     assert shown(project) == "AB"
+
+
+def test_a_crash_between_write_and_switch(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Readers stay on the old version; the half-written one is neither lost nor used again."""
+    full_dataset(project, ("07", "AB"), ("08", "ABC"))
+    project.must_run("2024-10-07")
+    with statements(die_before=1, only="alter view"):
+        assert not project.run("2024-10-08").ok
+    first, half = tables(project)
+    assert shown(project) == "AB" and project.states("published")["2024-10-08 00:00:00"] == "unfinished"
+    capsys.readouterr()
+    assert operation(project, "ditto_proxy_versions").ok
+    assert f"{half}: of a run that did not finish; nobody sees it" in capsys.readouterr().out
+    refused = project.run("2024-10-09")
+    assert not refused.ok and "execution 2024-10-08 00:00:00 did not finish" in refused.text
+
+    # Killed after the switch: the ledger does not know yet what readers see, so it cannot be given up.
+    with statements(die_before=2, only="insert into"):
+        assert not project.run("2024-10-08").ok
+    assert shown(project) == "ABC"
+    assert "readers already see what the execution wrote" in refusal(project, capsys, "ditto_release")
+    project.must_run("2024-10-08")
+    assert shown(project) == "ABC" and len(tables(project)) == 4
+    assert [f"published__{name}" for name in recorded(project)] == [first, tables(project)[3]]
+    assert project.rows(half, "type") == [("A",), ("B",), ("C",)], "it is still there"
+    assert verify(project, capsys) == ""
