@@ -1,7 +1,7 @@
 {# After the write: look at the table's history, then append what happened. #}
 {% macro record_outcome(plan, lease=none) %}
     {# A table of a run that was fenced off was never made. #}
-    {% set made = not plan.many_tables or (plan.identifier | lower) in ditto.tables_like(plan.schema, plan.identifier) %}
+    {% set made = not (plan.many_tables and plan.missing) or (plan.identifier | lower) in ditto.tables_like(plan.schema, plan.identifier) %}
     {% set commits = ditto.commits_of_run(plan) if plan.versioned and made else [] %}
     {% do ditto.refuse_interference(plan, commits) %}
     {% set token = lease.token if lease else none %}

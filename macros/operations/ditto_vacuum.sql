@@ -83,6 +83,11 @@
     {% set settings = ditto.stateful_merge_settings(node, execution_time='1970-01-01 00:00:00') if versioned else none %}
     {% set window = {'hours': ditto.duration_hours(settings.backfill_window), 'name': 'backfill_window of the model'} if versioned
         else {'hours': 168, 'name': 'least that ditto keeps'} %}
+    {% if node.config.materialized == 'proxy_view' %}
+        {# Every version that has to be kept is a version of this one table. #}
+        {% set kept = ditto.proxy_view_settings(node, execution_time='1970-01-01 00:00:00') %}
+        {% set window = {'hours': kept.keep_for if kept.keep_for and not kept.legal_hold else 876000, 'name': 'keep_for or legal_hold of the model'} %}
+    {% endif %}
     {% set retention = ditto.vacuum_retention(table.properties, window, retain) %}
     {% if retention is none %}
         {% do ditto.error('vacuum of ' ~ table.name, 'retention properties that ditto cannot read: ' ~ table.properties,

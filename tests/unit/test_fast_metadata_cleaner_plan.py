@@ -510,7 +510,7 @@ def test_a_model_that_is_called_like_a_unit_is_not_taken_for_one(ditto: Ditto) -
     units = [ditto.parse_unit("visits", "visits__full")]
     other = {"resource_type": "model", "schema": "Demo", "alias": "Visits__FULL", "name": "all_visits"}
     text = refusal(lambda: ditto.refuse_names_of_models(settings(ditto), units, {"a": other}))
-    assert "model all_visits, whose table Visits__FULL is called like a unit" in text
+    assert "model all_visits, whose table Visits__FULL is called like a table of this model" in text
     ditto.refuse_names_of_models(settings(ditto), units, {"a": other | {"schema": "elsewhere"}})
 
 

@@ -327,7 +327,7 @@ def test_a_table_that_was_never_made_has_no_commits(ditto: Ditto, many: bool, th
         }
     )
     place = {"schema": "demo", "identifier": "Visits__v1", "table": "`demo`.`visits__v1`"}
-    run = {"versioned": True, "head": None, "subject": "s", "seen": None, "undoes_until": None}
+    run = {"versioned": True, "missing": True, "head": None, "subject": "s", "seen": None, "undoes_until": None}
     event = context.record_outcome(version_plan(many_tables=many, **place, **run), {"token": 3})
     assert looked == (["`demo`.`visits__v1`"] if asked else [])
     assert (event["version"] is None) == (not asked)

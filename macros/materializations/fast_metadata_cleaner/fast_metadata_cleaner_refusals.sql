@@ -8,8 +8,8 @@
     {% endfor %}
     {% for node in nodes.values() if node.resource_type in ('model', 'seed', 'snapshot')
         and ditto.relation_key(node.schema, node.alias) in keys %}
-        {% do ditto.error(settings.subject, node.resource_type ~ ' ' ~ node.name ~ ', whose table ' ~ node.alias ~ ' is called like a unit of this model',
-            'names that begin with ' ~ settings.alias ~ '__ for its units alone', 'give it another alias') %}
+        {% do ditto.error(settings.subject, node.resource_type ~ ' ' ~ node.name ~ ', whose table ' ~ node.alias ~ ' is called like a table of this model',
+            'names that begin with ' ~ settings.alias ~ '__ for its own tables alone', 'give it another alias') %}
     {% endfor %}
 {% endmacro %}
 

@@ -2,6 +2,7 @@
 {% macro proxy_view_plan(node, settings, facts, sql) %}
     {% do ditto.refuse_unfinished(settings, facts.ledger) %}
     {% do ditto.refuse_table_under_view(settings, facts.view, 'a view of the newest version') if settings.versioning != 'manifest' %}
+    {% do ditto._refuse_table_of_others(settings, facts) %}
     {% do ditto.refuse_or_warn(settings, ditto.proxy_view_problems(settings, facts)) %}
     {% set decision = ditto.proxy_view_decision(settings, facts) %}
     {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract) %}
@@ -28,6 +29,16 @@
         'details': {'version': none if settings.versioning == 'native' else settings.version_name, 'shown': decision.shows}
     }) %}
     {{ return(plan) }}
+{% endmacro %}
+
+
+{# The one table of all versions is replaced by each run: it has to be ours. A merger with hidden rows has one of the same name. #}
+{% macro _refuse_table_of_others(settings, facts) %}
+    {% if settings.versioning == 'native' and facts.target.exists and 'proxy_view' not in facts.writers %}
+        {% do ditto.error(settings.subject, 'a table ' ~ settings.table ~ ' that no run of proxy_view has written', 'a table of versions, or nothing',
+            'keep it under another name: alter table ' ~ settings.table ~ ' rename to ' ~ ditto.table_name(settings.schema, settings.alias ~ '_before')
+            ~ ', then run again') %}
+    {% endif %}
 {% endmacro %}
 
 
