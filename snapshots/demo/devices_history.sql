@@ -1,7 +1,7 @@
 {% snapshot devices_history %}
 
-    {# The clock of this history is the execution time: what an execution brought is valid from its date, whenever it ran.
-       The key is one expression: with a list of columns dbt-spark 1.11 fails at the second run. #}
+    {# The clock of this history is the execution time: what an execution brought is valid from its date, whenever
+       it ran. The key is one expression: with a list of columns dbt-spark 1.11 fails from the second run on. #}
     {{ config(
         strategy='timestamp',
         unique_key='to_json(struct(type, version))',
