@@ -79,7 +79,8 @@ class Project:
         if given:
             command += ["--vars", json.dumps(given)]
         with environment(DITTO_SCHEMA=self.schema, **self.env):
-            parsed = self.parsed(command, variables) if args[0] in ("run", "run-operation", "test") else None
+            cached = args[0] in ("run", "run-operation", "snapshot", "test")
+            parsed = self.parsed(command, variables) if cached else None
             return Outcome(dbtRunner(manifest=parsed).invoke(command))
 
     def parsed(self, command: list[str], variables: dict[str, Any] | None) -> Manifest | None:

@@ -81,7 +81,8 @@
     {% set outcome = {'generation': ledger.generation, 'event': 'committed', 'time': settings.execution_time,
         'version': version, 'base_version': version - 1, 'seq': ledger.seq + 2} %}
     {% set newest = [ledger.newest or settings.execution_time, settings.execution_time] | max %}
-    {{ return(dict(facts, head=version, has_rows=true, target=dict(facts.target, exists=true), view=dict(facts.get('view') or {}, exists=true),
+    {{ return(dict(facts, head=version, has_rows=true, chain=none, target=dict(facts.target, exists=true),
+        view=dict(facts.get('view') or {}, exists=true),
         undone={'commits': [], 'leases': [], 'columns': none, 'readable': true, 'earliest': none},
         ledger=dict(ledger, seq=ledger.seq + 2, unfinished=[], own=false, outcomes=ledger.outcomes + [outcome],
             last=outcome, previous=settings.execution_time, newest=newest))) }}

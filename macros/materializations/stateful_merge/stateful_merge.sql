@@ -22,7 +22,9 @@
     {% do settings.update({'ledger_table': ditto.ledger_table()}) %}
     {% set facts = ditto.gather_facts(node, settings, sql) %}
     {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier) if settings.view and sql is not none}) %}
-    {% do facts.update(ditto._content_facts(settings, facts)) %}
+    {% set own = facts.ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
+    {% do facts.update({'chain': ditto.chain_of_table(facts, own)}) %}
+    {% do facts.update(ditto._content_facts(settings, facts, own)) %}
     {% if settings.versioning == 'delta' %}
         {% do facts.update({'undone': ditto._undone_facts(settings, facts, ditto.stateful_merge_decision(settings, facts))}) %}
         {% do facts.target.update({'columns': facts.undone.columns or facts.target.columns}) %}
@@ -35,10 +37,9 @@
 
 
 {# Are there rows that a first execution would find? Asked only when none is recorded before this one. #}
-{% macro _content_facts(settings, facts) %}
-    {% set own = facts.ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
+{% macro _content_facts(settings, facts, own) %}
     {% set emptied = own and own[0].base_version is none %}
-    {% set earlier = ditto.chain_of_table(facts, own).live | selectattr('time', 'lt', settings.execution_time) | list if not emptied else [] %}
+    {% set earlier = facts.chain.live | selectattr('time', 'lt', settings.execution_time) | list if not emptied else [] %}
     {% if earlier or facts.target.type != 'table' or settings.full_refresh or settings.dry %}
         {{ return({'has_rows': false}) }}
     {% endif %}

@@ -56,9 +56,10 @@
 {% endmacro %}
 
 
-{# A table that is not there, or that was not when the unfinished execution began, holds nothing of what the ledger knows. #}
+{# A table that is not there, or that was not when the unfinished execution began, holds nothing of what the ledger knows.
+   Among the facts of a run it is found once: it is a loop over all that was ever applied. #}
 {% macro chain_of_table(facts, own) %}
-    {{ return(ditto.execution_chain(facts.ledger.outcomes if facts.target.exists and not (own and own[0].version is none) else [])) }}
+    {{ return(facts.get('chain') or ditto.execution_chain(facts.ledger.outcomes if facts.target.exists and not (own and own[0].version is none) else [])) }}
 {% endmacro %}
 
 
