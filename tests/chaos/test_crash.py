@@ -224,9 +224,7 @@ SCENARIOS = {
     "keyed_idempotency": (keyed, 2),
     "keyed_idempotency, full refresh": (lambda: refreshing(keyed(), merged(0)), 4),
     "dedup_insert": (inserting, 2),
-    "dedup_insert, full refresh": (
-        lambda: refreshing(inserting(), [*(row[:2] for row in merged(0)), (12, "new")]), 4
-    ),
+    "dedup_insert, full refresh": (lambda: refreshing(inserting(), [*(row[:2] for row in merged(0)), (12, "new")]), 4),
     "stateful_merge, normal": (lambda: stateful(readers="pinned"), 4),
     "stateful_merge, backfill": (lambda: backfilling(1), 4),
     "stateful_merge, backfill of the first": (lambda: backfilling(0), 4),

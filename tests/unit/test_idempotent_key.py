@@ -8,7 +8,6 @@ import pytest
 from macro_harness import Ditto, sql
 from stateful_merge_model import refusal
 
-
 # --- idempotent_key -------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +111,9 @@ def test_what_is_no_gap_is_refused(ditto: Ditto, gap: Any) -> None:
         ("2024-11-20T09:05:07.5", {"format": "%Y%m%d%H%M%S%f"}, "20241120090507500000"),
     ],
 )
-def test_a_container_is_named_by_the_execution_time(ditto: Ditto, at: str, arguments: dict[str, str], name: str) -> None:
+def test_a_container_is_named_by_the_execution_time(
+    ditto: Ditto, at: str, arguments: dict[str, str], name: str
+) -> None:
     assert ditto.with_context(var={"execution_date": at}).container_name(**arguments) == name
 
 

@@ -1,4 +1,4 @@
-"""What is in the table after each run, one story for each option. All stories run together, in one dbt command a day."""
+"""What is in the table after each run, one story for each option. All stories run in one dbt command a day."""
 
 from __future__ import annotations
 

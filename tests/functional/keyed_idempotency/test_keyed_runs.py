@@ -17,7 +17,7 @@ SESSIONS = """
         session_id,
         user_id,
         session_started_at,
-        array_join(transform(array_sort(collect_list(struct(appended_at, visit_time, page))), v -> v.page), ' ') as pages,
+        array_join(transform(array_sort(collect_list(struct(appended_at, page))), v -> v.page), ' ') as pages,
         current_timestamp() as loaded_at
     from ({{ ditto.sessionize(target.schema ~ '.visits', 'user_id', '{append}', 'visit_time') }})
     where to_date(appended_at) = date'{{ ditto.execution_date() }}'
@@ -66,7 +66,7 @@ REFUSED = {
     "invocation": ("select concat(id, '{{ invocation_id }}') as id from {{ target.schema }}.feed", "the invocation_id"),
 }
 ALLOWED = {
-    "loaded_at": "select id, uuid() as load_id, now() as loaded_at, current_date() as loaded_on from {{ target.schema }}.feed",
+    "loaded_at": "select id, uuid() as load_id, now() as at, current_date() as loaded_on from {{ target.schema }}.feed",
     "of_view": "select n as id, seen_at from {{ target.schema }}.feed_view",
     "quoted": "select {{ ditto.idempotent_key(['id', 'name']) }} as id, 'now()' as how from {{ target.schema }}.feed",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import ROOT
+from tests.support import ROOT, literal
 from tests.unit.macro_harness import Ditto, library
 
 DITTO = Ditto(library(ROOT / "macros"))
@@ -67,7 +67,7 @@ VISITS = [
 def sessions(spark: SparkSession, visits: list[tuple[Any, ...]], **arguments: Any) -> dict[str, list[str]]:
     """Pages by session, in the order in which they were appended."""
     values = ", ".join(
-        f"({'null' if user is None else repr(user)}, {page!r}, timestamp'2024-10-07 {visit}', timestamp'2024-10-07 {append}')"
+        f"({literal(user)}, {page!r}, timestamp'2024-10-07 {visit}', timestamp'2024-10-07 {append}')"
         for user, page, visit, append in visits
     )
     relation = f"(select * from values {values} as visits (user_id, page, visit_time, appended_at))"
