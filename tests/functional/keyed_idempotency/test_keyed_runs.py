@@ -103,3 +103,15 @@ def test_the_clock_and_chance_outside_of_the_key_do_no_harm(
 ) -> None:
     assert outcome.node(name).status == "success", outcome.node(name).message
     assert len(project_of_keys.rows(name)) == 2
+
+
+@pytest.mark.slow
+def test_a_container_for_each_execution(project: Project) -> None:
+    """However often an execution runs, there is one table of it."""
+    config = "{{ config(materialized='table', file_format='delta', alias=ditto.container_name('visits_')) }}\n"
+    project.write({"models/daily.sql": config + "select '{{ ditto.execution_date() }}' as day\n"})
+    for day in ("2024-11-20", "2024-11-21", "2024-11-20"):
+        project.must_run(day)
+    tables = sorted(row[1] for row in project.sql("show tables in {schema}"))
+    assert tables == ["visits_20_11_2024", "visits_21_11_2024"]
+    assert "add it: format='%d_%m_%Y_%H'" in project.run("2024-11-20T09:00:00").text
