@@ -1,9 +1,10 @@
 {# SQL scripts: one statement for dbt, in which an engine error can be caught. #}
 
-{# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits. #}
-{% macro guarded_sql(sql) %}
+{# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits.
+   58030: a task failed while it wrote, which for a statement that only inserts is how an error of our checks comes back. #}
+{% macro guarded_sql(sql, inserts=false) %}
 begin
-    declare exit handler for sqlstate 'P0001', sqlstate '44000' begin select 'refused' as ditto_verdict; end;
+    declare exit handler for sqlstate 'P0001', sqlstate '44000'{{ ", sqlstate '58030'" if inserts }} begin select 'refused' as ditto_verdict; end;
     declare exit handler for sqlstate '2D521' begin select 'conflict' as ditto_verdict; end;
     {{ sql }}
     ;

@@ -9,5 +9,12 @@
         {% set value = 'array_sort(map_entries(' ~ ditto.quote(name) ~ '))' if sortable else ditto.quote(name) %}
         {% do values.append(value ~ ' as ' ~ ditto.quote(name)) %}
     {% endfor %}
-    {{ return('to_json(struct(' ~ values | join(', ') ~ "), map('ignoreNullFields', 'false'))") }}
+    {{ return('to_json(struct(' ~ values | join(', ') ~ '), ' ~ ditto.json_options() ~ ')') }}
+{% endmacro %}
+
+
+{# JSON that says all of a value, the same in every session: nulls, and times in UTC down to the microsecond. #}
+{% macro json_options() %}
+    {{ return("map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+        ~ "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS')") }}
 {% endmacro %}

@@ -49,7 +49,7 @@
 {% macro guarded_write(plan, step, lease=none) %}
     {% set max_attempts = 5 %}
     {% for attempt in range(1, max_attempts + 1) %}
-        {% set verdict = ditto.verdict(ditto.send(step.name, ditto.guarded_sql(step.sql))) %}
+        {% set verdict = ditto.verdict(ditto.send(step.name, ditto.guarded_sql(step.sql, step.get('inserts', false)))) %}
         {% if verdict == 'refused' %}
             {% if lease and not plan.undo %}
                 {% do ditto.give_up(plan, lease) %}

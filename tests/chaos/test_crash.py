@@ -63,6 +63,29 @@ def merging() -> Scenario:
     return Scenario("merger", prepare, normal_run, "merged", merged)
 
 
+def keyed() -> Scenario:
+    def prepare(project: Project) -> None:
+        text = "select {{ ditto.idempotent_key(['id']) }} as key, * from (" + MERGE + ")"
+        project.model("merged", text, materialized="keyed_idempotency", unique_key="key")
+        project.must_run(day(0))
+
+    return Scenario("keyed_idempotency", prepare, normal_run, "merged", merged, columns="id, value, day")
+
+
+def inserting() -> Scenario:
+    """Rows 0 to 3 and one of each day; every day brings them all."""
+
+    def prepare(project: Project) -> None:
+        text = "select id, value from ({}) union all select {{{{ ditto.execution_date()[-2:] | int + 10 }}}}, 'new'"
+        project.model("merged", text.format(MERGE), materialized="dedup_insert", unique_key="id")
+        project.must_run(day(0))
+
+    def expected(attempt: int) -> list[tuple[object, ...]]:
+        return [row[:2] for row in merged(-1)] + [(11 + number, "new") for number in range(attempt + 2)]
+
+    return Scenario("dedup_insert", prepare, normal_run, "merged", expected)
+
+
 def backfilling(replayed: int, **config: object) -> Scenario:
     """Three days are there; an earlier one is killed while it is replayed. The later ones are stale from then on."""
 
@@ -209,7 +232,9 @@ def pointing() -> Scenario:
 
 
 def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
-    return Scenario(base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected)
+    return Scenario(
+        base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected, base.columns
+    )
 
 
 def first_of_all() -> Scenario:
@@ -232,6 +257,10 @@ SCENARIOS = {
     "merger, first run with a view": (first_of_all, 7),
     "merger": (merging, 2),
     "merger, full refresh": (lambda: refreshing(merging(), merged(0)), 4),
+    "keyed_idempotency": (keyed, 2),
+    "keyed_idempotency, full refresh": (lambda: refreshing(keyed(), merged(0)), 4),
+    "dedup_insert": (inserting, 2),
+    "dedup_insert, full refresh": (lambda: refreshing(inserting(), [*(row[:2] for row in merged(0)), (12, "new")]), 4),
     "stateful_merge, normal": (lambda: stateful(readers="pinned"), 4),
     "stateful_merge, backfill": (lambda: backfilling(1), 4),
     "stateful_merge, backfill of the first": (lambda: backfilling(0), 4),
@@ -258,6 +287,8 @@ SCENARIOS = {
 # One of each pattern at each run; the others too with ./scripts/test -m ''
 QUICK = {
     "merger",
+    "keyed_idempotency",
+    "dedup_insert",
     "insert_overwrite predicate",
     "insert_overwrite delete_insert",
     "stateful_merge, backfill",

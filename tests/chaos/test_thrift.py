@@ -103,6 +103,8 @@ def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
     """Different dates and the same date, first run included: nothing is lost or doubled."""
     remote.model("visits", SLOW.replace("60000", "600"), materialized="insert_overwrite", partition_by="day")
     remote.model("devices", SLOW.replace("60000", "600"), materialized="merger", unique_key="id")
+    remote.model("events", SLOW.replace("60000", "600"), materialized="dedup_insert", unique_key=["id", "noise"])
+    remote.model("keyed", SLOW.replace("60000", "600"), materialized="keyed_idempotency", unique_key="id")
     table = f"{remote.schema}.visits"
     for first, second in (("2024-10-01", "2024-10-02"), ("2024-10-03", "2024-10-03")):
         both = [server.dbt(remote, "run", day=first), server.dbt(remote, "run", day=second)]
@@ -112,13 +114,14 @@ def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
         for day in {first, second}:
             must(server.dbt(remote, "run", day=day))
     assert days_of(server, table) == [(f"2024-10-0{day}", 20, 20) for day in (1, 2, 3)]
-    assert server.sql(f"select count(*), count(distinct id) from {remote.schema}.devices") == [(20, 20)]
+    for name in ("devices", "events", "keyed"):
+        assert server.sql(f"select count(*), count(distinct id) from {remote.schema}.{name}") == [(20, 20)]
     states = server.sql(
         f"select relation, count(*), sum(if(live, 1, 0)) from {remote.schema}.ditto_state group by relation"
     )
-    assert sorted(states) == [(f"{remote.schema}.devices", 3, 3), (f"{remote.schema}.visits", 3, 3)]
+    assert sorted(states) == [(f"{remote.schema}.{name}", 3, 3) for name in ("devices", "events", "keyed", "visits")]
     # Also the columns that a client without ditto gets: times without a zone are a special type for some.
-    assert len(server.sql(f"select * from {remote.schema}.ditto_state")) == 6
+    assert len(server.sql(f"select * from {remote.schema}.ditto_state")) == 12
     assert "the chain is unbroken" in must(server.dbt(remote, "run-operation", "ditto_verify"))
 
 

@@ -117,10 +117,12 @@ def test_planning_changes_no_facts(ditto: Ditto) -> None:
 # --- other patterns -------------------------------------------------------------------------------------------------
 
 
-def test_a_merger_model_has_a_plan_too(ditto: Ditto) -> None:
+@pytest.mark.parametrize("pattern", ["merger", "dedup_insert", "keyed_idempotency"])
+def test_a_model_of_one_commit_has_a_plan_too(ditto: Ditto, pattern: str) -> None:
     known = facts([]) | {"ledger": ran_before("2024-10-06 00:00:00") | {"outcomes": []}}
-    plan = announce(ditto, known, "10-07", materialized="merger")
-    assert (plan["pattern"], modes(plan)) == ("merger", [("10-07", "normal", None)])
+    plan = announce(ditto, known, "10-07", materialized=pattern)
+    assert (plan["pattern"], modes(plan)) == (pattern, [("10-07", "normal", None)])
+    assert f"plan for devices ({pattern})" in ditto.plan_text(plan | {"downstream": []})
     assert (plan["stale_afterwards"], plan["first_execution"]) == ([], None)
 
 

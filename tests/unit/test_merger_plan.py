@@ -62,10 +62,10 @@ def test_one_commit_needs_no_intent(ditto: Ditto, known: dict[str, Any], mode: s
     assert f"ditto:1|merger|{mode}|2024-10-07 00:00:00|" in step(made, "merge")["sql"]
 
 
-def test_a_full_refresh_is_announced_first_and_fenced(ditto: Ditto) -> None:
+def test_a_full_refresh_is_checked_then_announced_then_fenced(ditto: Ditto) -> None:
     made = plan(ditto, facts(ROWS, table(ROWS), ledger=ran_before(token=4), head=7), full_refresh=True)
     assert (made["mode"], made["base_version"]) == ("full_refresh", 7)
-    assert names(made) == ["intent", "replace_table", "merge", "outcome"]
+    assert names(made) == ["check_keys", "intent", "replace_table", "merge", "outcome"]
     fence = "(select max(`token`) from `demo`.`ditto_ledger` where `relation` = 'demo.devices') = 5"
     assert fence in step(made, "replace_table")["sql"]
     assert fence in step(made, "merge")["sql"]
@@ -81,7 +81,7 @@ def test_an_unfinished_execution_is_taken_over_or_stops_another_one(ditto: Ditto
     opened = {"mode": "full_refresh", "token": 1, "base_version": 0, "invocation_id": "i", "user": "ada", "at": "noon"}
     own = {"execution_time": "2024-10-07 00:00:00"}
     known = facts(ROWS, table(ROWS), ledger=ledger(unfinished=[opened | own]))
-    assert names(plan(ditto, known)) == ["intent", "replace_table", "merge", "outcome"]
+    assert names(plan(ditto, known)) == ["check_keys", "intent", "replace_table", "merge", "outcome"]
     known = facts(ROWS, table(ROWS), ledger=ledger(unfinished=[opened | own | {"mode": "normal"}]))
     assert (plan(ditto, known)["mode"], names(plan(ditto, known))) == ("takeover", ["intent", "merge", "outcome"])
 

@@ -106,6 +106,8 @@ def test_a_guarded_write_turns_known_failures_into_words(ditto: Ditto) -> None:
         end
         """
     )
+    inserts = ditto.guarded_sql("insert into t select 1", inserts=True)
+    assert "for sqlstate 'P0001', sqlstate '44000', sqlstate '58030' begin select 'refused'" in inserts
 
 
 def test_a_fence_stands_around_a_statement(ditto: Ditto) -> None:

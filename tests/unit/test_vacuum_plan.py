@@ -92,5 +92,9 @@ def test_rows_of_any_type_are_compared_as_text(ditto: Ditto) -> None:
     columns += [{"name": "deep", "type": "map<string,map<string,int>>"}]
     assert ditto.comparable_columns(["id", "tags", "deep"], columns) == (
         "to_json(struct(`id` as `id`, array_sort(map_entries(`tags`)) as `tags`, `deep` as `deep`),"
-        " map('ignoreNullFields', 'false'))"
+        f" {ditto.json_options()})"
+    )
+    assert ditto.json_options() == (
+        r"map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX',"
+        r" 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')"
     )

@@ -72,8 +72,9 @@
     {% elif settings.update_columns and settings.exclude_columns %}
         {% do ditto.error(settings.subject, 'update_columns and exclude_columns', 'one of them',
             'remove update_columns or exclude_columns from the config of the model') %}
-    {% elif settings.on_duplicate_key == 'latest' and not settings.order_by %}
-        {% do ditto.error(settings.subject, 'on_duplicate_key: latest without order_by', 'columns that tell which row is the latest',
+    {% elif settings.on_duplicate_key != 'error' and not settings.order_by %}
+        {% do ditto.error(settings.subject, 'on_duplicate_key: ' ~ settings.on_duplicate_key ~ ' without order_by',
+            'columns that tell which row is the ' ~ settings.on_duplicate_key,
             "add order_by='updated_at' to the config of the model") %}
     {% elif settings.keeps_deleted and settings.not_matched_by_source %}
         {% do ditto.error(settings.subject, 'not_matched_by_source together with sequence_by and soft_delete',

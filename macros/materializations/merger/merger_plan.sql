@@ -14,7 +14,9 @@
     {% endif %}
     {% set write = ditto.merger_write_steps(settings, made.columns, sql, mode.mode, [] if anew else facts.key_range, fence) %}
     {% set intent = [{'kind': 'intent', 'name': 'intent'}] if anew or mode.mode == 'takeover' else [] %}
-    {{ return(ditto.new_plan(settings, facts, mode, intent + steps + write + [{'kind': 'outcome', 'name': 'outcome'}])) }}
+    {# An increment that will be refused must not empty the table first. #}
+    {% set before = [ditto.merger_key_check(settings, sql)] + intent if anew else intent %}
+    {{ return(ditto.new_plan(settings, facts, mode, before + steps + write + [{'kind': 'outcome', 'name': 'outcome'}])) }}
 {% endmacro %}
 
 

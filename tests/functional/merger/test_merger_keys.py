@@ -80,6 +80,14 @@ def test_a_refused_run_leaves_the_table_and_the_ledger_as_they_were(
     assert project.states(name) == {"2024-10-01 00:00:00": "live"}
 
 
+def test_a_refused_full_refresh_does_not_empty_the_table(project: Project, refused: Outcome) -> None:
+    assert not refused.ok
+    again = project.run(SECOND, "--full-refresh", model="matched_key_twice")
+    assert '{"id":1}: 2 rows' in again.text
+    assert (project.rows("matched_key_twice"), project.versions("matched_key_twice")) == ([(1, "a")], 1)
+    assert project.states("matched_key_twice") == {"2024-10-01 00:00:00": "live"}
+
+
 @pytest.mark.parametrize("name", ["first_run", "only_keys"])
 def test_a_refused_first_run_leaves_an_empty_table(project: Project, refused: Outcome, name: str) -> None:
     assert not refused.ok
