@@ -1,9 +1,12 @@
 {# SQL scripts: one statement for dbt, in which an engine error can be caught. #}
 
-{# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits. #}
-{% macro guarded_sql(sql) %}
+{# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits.
+   With `constrained`, for a step that can say which rows break a constraint: 22001: a text that is too long. 23001, 23502: CHECK
+   and NOT NULL. 58030: a task that failed while it wrote, as a check of ours does inside of an INSERT. #}
+{% macro guarded_sql(sql, constrained=false) %}
 begin
-    declare exit handler for sqlstate 'P0001', sqlstate '44000' begin select 'refused' as ditto_verdict; end;
+    declare exit handler for sqlstate 'P0001', sqlstate '44000'
+        {{- ", sqlstate '22001', sqlstate '23001', sqlstate '23502', sqlstate '58030'" if constrained }} begin select 'refused' as ditto_verdict; end;
     declare exit handler for sqlstate '2D521' begin select 'conflict' as ditto_verdict; end;
     {{ sql }}
     ;

@@ -1,12 +1,15 @@
 {# Statements that make and alter tables. Pure. `spec` comes from table_spec. #}
 
-{% macro create_table_sql(table, spec, replace=false) %}
-create {{ 'or replace table' if replace else 'table if not exists' }} {{ table }} (
+{# With `rows` it is made with them, in one commit; then the columns are theirs, without NOT NULL, lengths and comments. #}
+{% macro create_table_sql(table, spec, replace=false, rows=none) %}
+create {{ 'or replace table' if replace else 'table if not exists' }} {{ table }}
+{%- if rows is none %} (
 {%- for column in spec.columns %}
     {{ ditto.quote(column.name) }} {{ column.type }}{{ ' not null' if column.not_null }}
     {%- if column.comment %} comment {{ ditto.literal(column.comment) }}{% endif %}{{ ',' if not loop.last }}
 {%- endfor %}
-) using {{ spec.file_format }}
+)
+{%- endif %} using {{ spec.file_format }}
 {%- if spec.partition_by %}
 partitioned by ({{ ditto.quote_all(spec.partition_by) }})
 {%- endif %}
@@ -21,6 +24,10 @@ comment {{ ditto.literal(spec.comment) }}
 {%- endif %}
 {%- if spec.properties %}
 tblproperties ({{ ditto._properties(spec.properties) }})
+{%- endif %}
+{%- if rows is not none %}
+as
+{{ rows }}
 {%- endif %}
 {%- endmacro %}
 

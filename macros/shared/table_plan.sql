@@ -65,6 +65,16 @@
 {% endmacro %}
 
 
+{# For a table that was made with its rows, which takes no comments. #}
+{% macro column_comment_steps(settings, spec, fence) %}
+    {% set steps = [] %}
+    {% for column in spec.columns if column.comment %}
+        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), fence)) %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
 {# `properties` is the text that DESCRIBE gives: [a=b,c=d]. Whole pairs are compared: a=1 is not in [a=10]. #}
 {% macro has_property(properties, key, value) %}
     {{ return((',' ~ key ~ '=' ~ value ~ ',') in ',' ~ properties[1:-1] ~ ',') }}
