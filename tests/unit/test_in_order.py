@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -72,6 +73,17 @@ def test_given_columns_are_not_looked_up(ditto: Ditto) -> None:
 
 def test_nothing_is_looked_up_while_dbt_parses(ditto: Ditto) -> None:
     assert "from demo.first" in ditto.with_context(execute=False).in_order(RELATIONS, unique_key="id")
+
+
+def test_what_is_only_compiled_may_be_so_before_the_datasets_are_there(ditto: Ditto) -> None:
+    adapter = SimpleNamespace(check_schema_exists=lambda database, schema: False)
+    compiling = ditto.with_context(flags={"WHICH": "compile"}, adapter=adapter)
+    assert sql(compiling.in_order(RELATIONS)) == "select * from demo.first union all select * from demo.second"
+
+
+def test_a_condition_is_one_for_every_dataset(ditto: Ditto) -> None:
+    made = engine(ditto).in_order(RELATIONS, where="id = 1 or id = 2")
+    assert made.count(" where (id = 1 or id = 2)") == 2
 
 
 @pytest.mark.parametrize(
