@@ -6,27 +6,16 @@ from tests.functional.transactional_writer.test_all_or_nothing import listed, to
 from tests.support import Project
 
 FIRST, SECOND = "2024-10-01", "2024-10-02"
-ORDERS = """
-    {{ config(materialized='transactional_writer', unique_key='id', soft_delete='gone', on_null_key='allow') }}
-    select id, name, note, gone
-    from ({{ ditto.in_order([ref('changes'), ref('corrections')]) }})
-"""
-LOG = """
-    {{ config(materialized='transactional_writer', write='append') }}
-    {{ ditto.in_order([ref('changes'), ref('corrections')], columns=['id', 'name']) }}
-"""
-
-
-def source(name: str) -> str:
-    return (
-        f"select * except (day) from {{{{ target.schema }}}}.raw_{name} where day = '{{{{ ditto.execution_date() }}}}'"
-    )
+DATASETS = """[target.schema ~ '.raw_changes', '(select * from ' ~ target.schema ~ '.raw_corrections)']"""
+WHERE = """where="day = '" ~ ditto.execution_date() ~ "'" """
+ORDERS = f"select id, name, note, gone from ({{{{ ditto.in_order({DATASETS}, {WHERE}) }}}})"
+LOG = f"{{{{ ditto.in_order({DATASETS}, columns=['id', 'name'], {WHERE}) }}}}"
 
 
 def test_datasets_are_applied_in_their_order(project: Project) -> None:
-    project.write({"models/orders.sql": ORDERS, "models/log.sql": LOG})
-    for name in ("changes", "corrections"):
-        project.model(name, source(name))
+    kind = {"materialized": "transactional_writer"}
+    project.model("orders", ORDERS, unique_key="id", soft_delete="gone", on_null_key="allow", **kind)
+    project.model("log", LOG, write="append", **kind)
     changes = [(FIRST, 1, "a", False), (FIRST, 2, "b", False), (FIRST, 3, "c", False), (FIRST, None, "x", False)]
     project.source("raw_changes", "day string, id int, name string, gone boolean", [*changes, (SECOND, 3, "c2", False)])
     # Other columns, in another order.
