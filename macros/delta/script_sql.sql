@@ -1,10 +1,13 @@
 {# SQL scripts: one statement for dbt, in which an engine error can be caught. #}
 
 {# P0001: raise_error of our own checks. 44000: rows outside of REPLACE WHERE. 2D521: Delta's conflicts between commits.
-   58030: a task failed while it wrote, which for a statement that only inserts is how an error of our checks comes back. #}
-{% macro guarded_sql(sql, inserts=false) %}
+   58030: a task failed while it wrote, which is how an error of our checks comes back from a statement that only `inserts`. With
+   `constrained`, for a step that can say which rows break a constraint: 22001: a text that is too long. 23001, 23502: CHECK and
+   NOT NULL. #}
+{% macro guarded_sql(sql, inserts=false, constrained=false) %}
+{% set states = ['P0001', '44000'] + (['22001', '23001', '23502'] if constrained else []) + (['58030'] if inserts or constrained else []) %}
 begin
-    declare exit handler for sqlstate 'P0001', sqlstate '44000'{{ ", sqlstate '58030'" if inserts }} begin select 'refused' as ditto_verdict; end;
+    declare exit handler for sqlstate '{{ states | join("', sqlstate '") }}' begin select 'refused' as ditto_verdict; end;
     declare exit handler for sqlstate '2D521' begin select 'conflict' as ditto_verdict; end;
     {{ sql }}
     ;

@@ -7,15 +7,7 @@ create {{ 'or replace table' if replace else 'table if not exists' }} {{ table }
     {%- if column.comment %} comment {{ ditto.literal(column.comment) }}{% endif %}{{ ',' if not loop.last }}
 {%- endfor %}
 ) using {{ spec.file_format }}
-{%- if spec.partition_by %}
-partitioned by ({{ ditto.quote_all(spec.partition_by) }})
-{%- endif %}
-{%- if spec.cluster_by %}
-cluster by ({{ ditto.quote_all(spec.cluster_by) }})
-{%- endif %}
-{%- if spec.location %}
-location {{ ditto.literal(spec.location) }}
-{%- endif %}
+{{- ditto._layout(spec) }}
 {%- if spec.comment %}
 comment {{ ditto.literal(spec.comment) }}
 {%- endif %}
@@ -25,9 +17,22 @@ tblproperties ({{ ditto._properties(spec.properties) }})
 {%- endmacro %}
 
 
-{# A whole table in one commit. CREATE TABLE AS SELECT takes no columns: constraints stand among the properties. #}
-{% macro create_as_select_sql(table, spec, select, comment, properties={}, replace=false) %}
+{# A whole table in one commit. It takes no columns: constraints stand among the properties, and comments come later. #}
+{% macro create_as_select_sql(table, spec, select, comment=none, properties={}, replace=false) %}
 create {{ 'or replace ' if replace }}table {{ table }} using {{ spec.file_format }}
+{{- ditto._layout(spec) }}
+{%- if comment %}
+comment {{ ditto.literal(comment) }}
+{%- endif %}
+{%- if spec.properties or properties %}
+tblproperties ({{ ditto._properties(dict(spec.properties or {}, **properties)) }})
+{%- endif %}
+as
+{{ select }}
+{%- endmacro %}
+
+
+{% macro _layout(spec) %}
 {%- if spec.partition_by %}
 partitioned by ({{ ditto.quote_all(spec.partition_by) }})
 {%- endif %}
@@ -37,10 +42,6 @@ cluster by ({{ ditto.quote_all(spec.cluster_by) }})
 {%- if spec.location %}
 location {{ ditto.literal(spec.location) }}
 {%- endif %}
-comment {{ ditto.literal(comment) }}
-tblproperties ({{ ditto._properties(dict(spec.properties, **properties)) }})
-as
-{{ select }}
 {%- endmacro %}
 
 

@@ -1,7 +1,8 @@
 {# The ledger against the table's history. `commits` were read before: DESCRIBE HISTORY cannot stand in a query. Pure. #}
 {% macro ledger_differences_sql(ledger, relation, commits) %}
-{# What was committed before the table was replaced is not in it, and not in this generation of the ledger. #}
-{% set tagged = commits | selectattr('tag') | selectattr('version', 'gt', ditto.replaced_at(commits)) | list %}
+{# What was committed before the table was replaced is not in it, and not in this generation of the ledger. The commit that
+   replaced it counts if it carries a name: then it brought the rows as well. #}
+{% set tagged = commits | selectattr('tag') | selectattr('version', 'ge', ditto.replaced_at(commits)) | list %}
 with {{ ditto.ledger_executions_sql(ledger, [relation]) }},
 outcomes as (
     {# An outcome that changed no row may have no commit of its own; where only files were dropped, the rows are not known. #}

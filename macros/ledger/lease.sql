@@ -34,6 +34,8 @@
         {'token': lease.token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': undoes_until}) %}
     {% do ditto.guarded_write(plan, {'name': 'give_up', 'sql': ditto.ledger_append_sql(ditto.ledger_table(), [event],
         fence={'relation': plan.relation, 'token': lease.token})}) %}
+    {# Should the engine take the rows after all, the outcome comes after this event. #}
+    {% do plan.ledger.update({'seq': plan.ledger.seq + 1}) %}
 {% endmacro %}
 
 

@@ -27,7 +27,7 @@
         {% elif step.kind == 'write' %}
             {% do ditto.guarded_write(plan, step, run.lease) %}
         {% elif step.kind == 'check' %}
-            {% do ditto.refuse_problems(plan, step) %}
+            {% do ditto.refuse_problems(plan, step, run.lease) %}
         {% elif step.kind == 'upkeep' %}
             {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}
@@ -49,12 +49,13 @@
 {% macro guarded_write(plan, step, lease=none) %}
     {% set max_attempts = 5 %}
     {% for attempt in range(1, max_attempts + 1) %}
-        {% set verdict = ditto.verdict(ditto.send(step.name, ditto.guarded_sql(step.sql, step.get('inserts', false)))) %}
+        {# `again`: where the other run may have been one of the same execution, the repetition has to know of its rows. #}
+        {% set sql = step.sql if attempt == 1 else step.again or step.sql %}
+        {% set guarded = ditto.guarded_sql(sql, step.inserts and true or false, step.constraints and true or false) %}
+        {% set verdict = ditto.verdict(ditto.send(step.name, guarded)) %}
         {% if verdict == 'refused' %}
-            {% if lease and not plan.undo %}
-                {% do ditto.give_up(plan, lease) %}
-            {% endif %}
-            {% do ditto.explain_refusal(plan, step) %}
+            {% do ditto.explain_refusal(plan, step, lease) %}
+            {{ return('') }}
         {% elif verdict != 'conflict' %}
             {{ return('') }}
         {% endif %}
@@ -95,21 +96,29 @@
 
 
 {# The engine refused the rows. Say which, in our words; if they look right by now, let the engine speak. #}
-{% macro explain_refusal(plan, step) %}
-    {% do ditto.refuse_problems(plan, step) %}
+{% macro explain_refusal(plan, step, lease=none) %}
+    {% do ditto.refuse_problems(plan, step, lease) %}
+    {% if lease and not plan.undo %}
+        {% do ditto.give_up(plan, lease) %}
+    {% endif %}
     {% do ditto.send(step.name, step.sql) %}
 {% endmacro %}
 
 
-{% macro refuse_problems(plan, step) %}
-    {% set problems = [] %}
-    {% for row in (ditto.fetch(step.diagnosis.sql) if step.diagnosis else []) %}
-        {% do problems.append(row['problem']) %}
+{# A run that is refused before it changed the table gives its lease back, so that no other execution is stopped by it. #}
+{% macro refuse_problems(plan, step, lease=none) %}
+    {% set diagnoses = [step.diagnosis] if step.diagnosis else [] %}
+    {% do diagnoses.append(ditto.constraint_diagnosis(step.constraints)) if step.constraints %}
+    {% for diagnosis in diagnoses %}
+        {% set problems = [] %}
+        {% for row in ditto.fetch(diagnosis.sql) %}
+            {% do problems.append(row['problem']) %}
+        {% endfor %}
+        {% if problems %}
+            {% do ditto.give_up(plan, lease) if lease and not plan.undo %}
+            {% do ditto.error(plan.subject, diagnosis.found ~ ':\n    - ' ~ problems | join('\n    - '), diagnosis.expected, diagnosis.fix) %}
+        {% endif %}
     {% endfor %}
-    {% if problems %}
-        {% do ditto.error(plan.subject, step.diagnosis.found ~ ':\n    - ' ~ problems | join('\n    - '),
-            step.diagnosis.expected, step.diagnosis.fix) %}
-    {% endif %}
 {% endmacro %}
 
 

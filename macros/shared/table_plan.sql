@@ -65,6 +65,16 @@
 {% endmacro %}
 
 
+{# For a table that was made with its rows, which takes no comments. #}
+{% macro column_comment_steps(settings, spec, fence) %}
+    {% set steps = [] %}
+    {% for column in spec.columns if column.comment %}
+        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), fence)) %}
+    {% endfor %}
+    {{ return(steps) }}
+{% endmacro %}
+
+
 {# `properties` is the text that DESCRIBE gives: [a=b,c=d]. Whole pairs are compared: a=1 is not in [a=10]. #}
 {% macro has_property(properties, key, value) %}
     {{ return((',' ~ key ~ '=' ~ value ~ ',') in ',' ~ properties[1:-1] ~ ',') }}
@@ -93,48 +103,4 @@
             ~ ', then run again'
         ) %}
     {% endif %}
-{% endmacro %}
-
-
-{# The mode of a one-commit write, in the words of the ledger. #}
-{% macro plan_mode(settings, facts) %}
-    {% set ledger = facts.ledger %}
-    {% set own = ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
-    {% if settings.dry %}
-        {{ return({'mode': 'dry', 'reason': '--empty or --sample: the table is made if missing, nothing is written'}) }}
-    {% elif settings.full_refresh %}
-        {{ return({'mode': 'full_refresh', 'reason': '--full-refresh: the table is made anew'}) }}
-    {% elif own and own[0].mode == 'full_refresh' %}
-        {{ return({'mode': 'full_refresh', 'reason': 'the full refresh of ' ~ own[0].invocation_id ~ ' did not finish'}) }}
-    {% elif own %}
-        {{ return({'mode': 'takeover', 'reason': 'invocation ' ~ own[0].invocation_id ~ ' did not finish'}) }}
-    {% elif not facts.target.exists or not ledger.last %}
-        {{ return({'mode': 'first', 'reason': 'no execution is recorded for this table'}) }}
-    {% elif ledger.own %}
-        {{ return({'mode': 'replay', 'reason': 'this execution was applied before'}) }}
-    {% elif ledger.newest > settings.execution_time %}
-        {{ return({'mode': 'late', 'reason': 'a later execution was applied before: ' ~ ledger.newest}) }}
-    {% endif %}
-    {{ return({'mode': 'normal', 'reason': 'the previous execution is ' ~ ledger.previous}) }}
-{% endmacro %}
-
-
-{# Settings, mode and facts as one plan; the pattern adds its steps. #}
-{% macro new_plan(settings, facts, mode, steps) %}
-    {% set plan = dict(settings, **mode) %}
-    {% do plan.update({
-        'steps': steps,
-        'ledger': facts.ledger,
-        'versioned': settings.file_format == 'delta',
-        'missing': not facts.target.exists,
-        'made_anew': mode.mode == 'full_refresh',
-        'base_version': facts.head,
-        'head': facts.head,
-        'undo': none,
-        'seen': none,
-        'undoes_until': none,
-        'details': none,
-        'unit': settings.table
-    }) %}
-    {{ return(plan) }}
 {% endmacro %}

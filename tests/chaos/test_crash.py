@@ -231,6 +231,46 @@ def pointing() -> Scenario:
     )  # fmt: skip
 
 
+def transacting(**config: object) -> Scenario:
+    """Each attempt is the next day; nothing of a candidate is left behind."""
+
+    def prepare(project: Project) -> None:
+        project.model("written", MERGE, materialized="transactional_writer", unique_key="id", **config)
+        project.must_run(day(0))
+
+    def no_candidate(project: Project, attempt: int) -> None:
+        assert project.sql("show tables in {schema} like '*candidate*'") == []
+
+    def all_days(attempt: int) -> list[tuple[object, ...]]:
+        return [(i, f"row {i} of {day(number)}", "x") for number in range(attempt + 2) for i in range(4)]
+
+    expected = all_days if config.get("write") == "append" else merged
+    return Scenario(
+        f"transactional_writer {config}", prepare, normal_run, "written", expected,
+        columns="id, value, day", also=no_candidate,
+    )  # fmt: skip
+
+
+def correcting() -> Scenario:
+    """A replay that has less rows than before is killed: what it has no more goes, and nothing else."""
+
+    def prepare(project: Project) -> None:
+        less = MERGE + " where id < {{ var('rows', 4) }}"
+        project.model("written", less, materialized="transactional_writer", unique_key="id")
+
+    def anew(project: Project, attempt: int) -> None:
+        assert project.dbt("run", execution_date=day(0)).ok
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return project.dbt("run", execution_date=day(0), variables={"rows": 2})
+
+    rows = [(i, f"row {i} of {day(0)}", "x") for i in range(2)]
+    return Scenario(
+        "transactional_writer, corrected", prepare, command, "written", lambda attempt: rows,
+        columns="id, value, day", anew=anew,
+    )  # fmt: skip
+
+
 def refreshing(base: Scenario, expected: list[tuple[object, ...]]) -> Scenario:
     return Scenario(
         base.name + " --full-refresh", base.prepare, full_refresh, base.table, lambda attempt: expected, base.columns
@@ -276,6 +316,11 @@ SCENARIOS = {
     "proxy_view": (lambda: publishing("tables"), 4),
     "proxy_view native": (lambda: publishing("native"), 4),
     "ditto_proxy_point_to": (pointing, 3),
+    "transactional_writer": (transacting, 2),
+    "transactional_writer, append": (lambda: transacting(write="append"), 2),
+    "transactional_writer, audits": (lambda: transacting(audits=["id >= 0"]), 5),
+    "transactional_writer, corrected": (correcting, 2),
+    "transactional_writer, full refresh": (lambda: refreshing(transacting(audits=["id >= 0"]), merged(0)), 5),
     "insert_overwrite predicate": (overwriting, 2),
     "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
     "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
@@ -294,6 +339,7 @@ QUICK = {
     "stateful_merge, backfill",
     "fast_metadata_cleaner, reset",
     "proxy_view",
+    "transactional_writer, audits",
 }
 
 

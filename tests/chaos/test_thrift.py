@@ -149,6 +149,26 @@ def test_killed_while_spark_works(
     assert server.sql(f"select status from {remote.schema}.ditto_state") == [("live",)]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("config", [{"write": "append"}, {}, {"audits": ["id >= 0"]}])
+def test_two_runs_of_a_transactional_writer_at_once(server: Server, remote: Project, config: dict[str, Any]) -> None:
+    """The same date twice, then two dates: each execution is there once, with all of its rows."""
+    keyed = {"unique_key": ["id", "day"]} if config.get("write") != "append" else {}
+    small = SLOW.replace("60000", "600")
+    remote.model("written", small, materialized="transactional_writer", **keyed, **config)
+    for first, second in (("2024-10-01", "2024-10-01"), ("2024-10-02", "2024-10-03")):
+        both = [server.dbt(remote, "run", day=first), server.dbt(remote, "run", day=second)]
+        for code, output in [finish(process) for process in both]:
+            told = ("another run", "did not finish", "other runs of this model committed")
+            assert code == 0 or any(text in output for text in told), output
+        for day in {first, second}:
+            must(server.dbt(remote, "run", day=day))
+    assert days_of(server, f"{remote.schema}.written") == [(f"2024-10-0{day}", 20, 20) for day in (1, 2, 3)]
+    states = server.sql(f"select status, count(*) from {remote.schema}.ditto_state group by status")
+    assert states == [("live", 3)]
+    assert "the chain is unbroken" in must(server.dbt(remote, "run-operation", "ditto_verify"))
+
+
 def test_backfills_over_thrift(server: Server, remote: Project) -> None:
     """The seeds' three scenarios, then two executions at once, of which only one may hold the lease."""
     letters(remote)

@@ -126,6 +126,13 @@ def test_a_model_of_one_commit_has_a_plan_too(ditto: Ditto, pattern: str) -> Non
     assert (plan["stale_afterwards"], plan["first_execution"]) == ([], None)
 
 
+def test_a_transactional_writer_model_has_a_plan_too(ditto: Ditto) -> None:
+    known = facts(FOUR) | {"ledger": ran_before(moment("10-08"), outcomes=[]), "statuses": {moment("10-07"): "live"}}
+    plan = announce(ditto, known, "10-07", materialized="transactional_writer")
+    assert (plan["pattern"], modes(plan)) == ("transactional_writer", [("10-07", "replay", None)])
+    assert plan["commands"] == ["dbt run --select devices --vars '{execution_date: 2024-10-07}'"]
+
+
 def test_a_range_of_a_merger_model_knows_what_was_applied_before(ditto: Ditto) -> None:
     statuses = {moment("10-06"): "live", moment("10-07"): "live", moment("10-08"): "live"}
     known = facts([]) | {"ledger": ran_before(moment("10-08"), own=True) | {"outcomes": []}, "statuses": statuses}

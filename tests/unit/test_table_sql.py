@@ -110,6 +110,16 @@ def test_a_guarded_write_turns_known_failures_into_words(ditto: Ditto) -> None:
     assert "for sqlstate 'P0001', sqlstate '44000', sqlstate '58030' begin select 'refused'" in inserts
 
 
+def test_broken_constraints_are_caught_for_a_step_that_can_explain_them(ditto: Ditto) -> None:
+    caught = "sqlstate '44000', sqlstate '22001', sqlstate '23001', sqlstate '23502', sqlstate '58030' begin select"
+    assert caught in sql(ditto.guarded_sql("insert into t select 1", constrained=True))
+
+
+def test_a_table_needs_nothing_but_its_rows(ditto: Ditto) -> None:
+    made = ditto.create_as_select_sql(TABLE, {"file_format": "delta"}, "select 1 as id", replace=True)
+    assert sql(made) == "create or replace table `demo`.`visits` using delta as select 1 as id"
+
+
 def test_a_fence_stands_around_a_statement(ditto: Ditto) -> None:
     assert ditto.fenced_sql("truncate table t", None) == "truncate table t"
     assert ditto.fenced_sql("truncate table t", None, script=True) == "truncate table t"

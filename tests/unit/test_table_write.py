@@ -181,3 +181,32 @@ def test_readers_are_pinned_to_the_version_that_was_recorded(ditto: Ditto) -> No
     steps = [{"kind": "outcome", "name": "outcome"}, pin]
     context.with_context(macros=macros).run_plan(PLAN | {"steps": steps})
     assert sent == ["create view v as select * from t version as of 7"]
+
+
+@pytest.mark.parametrize(("undo", "given_up"), [(False, True), (True, False)])
+def test_a_check_that_fails_under_a_lease_gives_it_back(ditto: Ditto, undo: bool, given_up: bool) -> None:
+    context, _ = engine(ditto, problems=("id > 0",))
+    given: list[dict[str, Any]] = []
+    macros = {**context._overrides["macros"], "claim": lambda plan: {"token": 3}}
+    context = context.with_context(macros={**macros, "give_up": lambda plan, lease: given.append(lease)})
+    steps = [{"kind": "intent", "name": "intent"}, {"kind": "check", "name": "audits", "diagnosis": DIAGNOSIS}]
+    with pytest.raises(CompilationError, match="bad rows"):
+        context.run_plan(PLAN | {"undo": undo, "steps": steps})
+    assert given == ([{"token": 3}] if given_up else [])
+
+
+def test_the_repetition_of_a_write_may_be_another_statement(ditto: Ditto) -> None:
+    context, sent = engine(ditto, "conflict", "conflict", None)
+    context.guarded_write(PLAN, write(again="merge once more"))
+    assert ["merge into t;" in sent[0], *("merge once more;" in text for text in sent[1:])] == [True, True, True]
+
+
+def test_the_constraints_are_looked_at_when_the_keys_are_right(ditto: Ditto) -> None:
+    context, _ = engine(ditto, "refused")
+    rows = {"select problem": [], "show tblproperties t": [{"key": "delta.constraints.a", "value": "id > 0"}]}
+    macros = {"fetch": lambda statement: rows.get(statement, [{"problem": "id > 0: {}"}])}
+    context = context.with_context(macros={**context._overrides["macros"], **macros})
+    constraints = {"table": "t", "rows": "select 1 as id", "known": [], "fix": "correct it", "exists": True}
+    with pytest.raises(CompilationError) as caught:
+        context.guarded_write(PLAN, write(constraints=constraints))
+    assert "that break a constraint of t; the first of them:\n      - id > 0: {}" in str(caught.value)

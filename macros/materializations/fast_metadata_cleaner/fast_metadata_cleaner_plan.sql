@@ -71,9 +71,7 @@
     {% endif %}
     {% do steps.append({'kind': 'write', 'name': 'reset', 'sql': ditto.fenced_sql(
         ditto.immediate_sql(ditto.unit_create_sql(settings, work.spec, work.sql, work.tag)), work.fence, script=true)}) %}
-    {% for column in work.spec.columns if column.comment %}
-        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), work.fence)) %}
-    {% endfor %}
+    {% do steps.extend(ditto.column_comment_steps(settings, work.spec, work.fence)) %}
     {{ return({'steps': meanwhile.steps + steps, 'columns': columns, 'views': meanwhile.views, 'after': []}) }}
 {% endmacro %}
 

@@ -8,8 +8,8 @@
 
 
 {# The increment with the execution that brought it. #}
-{% macro unit_rows_sql(settings, sql) %}
-select *, {{ ditto.typed_literal(settings.execution_time, 'timestamp_ntz') }} as `_ditto_execution_time`
+{% macro unit_rows_sql(settings, sql, column='_ditto_execution_time') %}
+select *, {{ ditto.typed_literal(settings.execution_time, 'timestamp_ntz') }} as {{ ditto.quote(column) }}
 from (
 {{ sql }}
 )

@@ -1,5 +1,5 @@
-{# Also of the patterns that merge: `pattern` is theirs, and the dry run names its own `execution_time`. #}
-{% macro merger_settings(node, full_refresh=false, dry=false, pattern='merger', execution_time=none, formats=['delta']) %}
+{# Also of the patterns that merge: `pattern` is theirs, and the dry run names its own `execution_time`. `keyed`: is a key required? #}
+{% macro merger_settings(node, full_refresh=false, dry=false, pattern='merger', execution_time=none, formats=['delta'], keyed=true) %}
     {% set settings = ditto.common_settings(node, pattern, full_refresh, dry, formats, execution_time) %}
     {% set soft_delete = ditto.option(node, 'soft_delete') %}
     {% set sequence_by = ditto.option(node, 'sequence_by') %}
@@ -23,7 +23,7 @@
         {# A deleted key must be remembered, or a late change would bring it back: its row stays, hidden behind a view. #}
         {% do settings.update(ditto.behind_view(settings)) %}
     {% endif %}
-    {% do ditto._check_merger(settings) %}
+    {% do ditto._check_merger(settings, keyed) %}
     {{ return(settings) }}
 {% endmacro %}
 
@@ -65,8 +65,8 @@
 {% endmacro %}
 
 
-{% macro _check_merger(settings) %}
-    {% if not settings.unique_key %}
+{% macro _check_merger(settings, keyed=true) %}
+    {% if keyed and not settings.unique_key %}
         {% do ditto.error(settings.subject, 'no unique_key', 'the columns that identify a row',
             "add unique_key='id' or unique_key=['type', 'version'] to the config of the model") %}
     {% elif settings.update_columns and settings.exclude_columns %}

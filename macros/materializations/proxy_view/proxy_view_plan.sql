@@ -19,9 +19,7 @@
         {'kind': 'intent', 'name': 'intent'},
         {'kind': 'write', 'name': 'version', 'sql': ditto.fenced_sql(ditto.immediate_sql(create), fence, script=true)}
     ] %}
-    {% for column in spec.columns if column.comment %}
-        {% do steps.append(ditto._fenced_step('column_comment', ditto.comment_column_sql(settings.table, column.name, column.comment), fence)) %}
-    {% endfor %}
+    {% do steps.extend(ditto.column_comment_steps(settings, spec, fence)) %}
     {% set shown = ditto.show_steps(settings, facts, fence, spec.comment) if decision.shows else {'before': [], 'after': []} %}
     {% set plan = ditto.new_plan(settings, facts, decision, steps + shown.before + [{'kind': 'outcome', 'name': 'outcome'}] + shown.after) %}
     {% do plan.update({
