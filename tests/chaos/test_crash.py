@@ -219,7 +219,6 @@ SCENARIOS = {
 # One of each pattern at each run; the others too with ./scripts/test -m ''
 QUICK = {
     "merger",
-    "insert_overwrite predicate",
     "insert_overwrite delete_insert",
     "stateful_merge, backfill",
     "fast_metadata_cleaner, reset",
