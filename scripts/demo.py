@@ -49,19 +49,44 @@ class Expected:
 
     tables: dict[str, dict[Key, Key]] = field(default_factory=lambda: {name: {} for name in MODELS})
     days: set[str] = field(default_factory=set)
+    written: dict[Key, str] = field(default_factory=dict)
     appended: int = 0
 
     def run(self, day: str) -> None:
         self.days.add(day)
         changes = [row for row in read("raw_device_changes") if row["ingested_on"] == day]
         apply(changes, self.tables["devices"])
-        # Corrections after the changes of their day, in one commit.
-        apply(changes + [row for row in read("raw_device_corrections") if row["ingested_on"] == day],
-              self.tables["device_catalog"])  # fmt: skip
+        self.catalog(day, changes)
         # As if nothing had ever happened after this day; and what is published is of the newest day.
         self.tables["devices_exact"] = until(day)
         self.tables["devices_published"] = until(max(self.days))
+        self.sessions(day)
         self.appended += len(changes) + self.visits(day)
+
+    def catalog(self, day: str, changes: list[dict[str, str]]) -> None:
+        """Corrections after the changes of their day, in one commit; what a later day wrote stays."""
+        table = self.tables["device_catalog"]
+        corrections = [row for row in read("raw_device_corrections") if row["ingested_on"] == day]
+        for row in changes + corrections:
+            key = (row["type"], row["version"])
+            if self.written.get(key, day) <= day:
+                apply([row], table)
+                self.written[key] = day
+            if key not in table:
+                self.written.pop(key, None)
+
+    def sessions(self, day: str) -> None:
+        """Visits of a user that were appended at most half an hour apart; written on the day of the last of them."""
+        visits = [row for row in read("raw_visits") if row["ingested_on"] <= day]
+        open_since: dict[str, list[dict[str, str]]] = {}
+        for row in sorted(visits, key=lambda row: (row["appended_at"], row["visit_time"])):
+            session = open_since.get(row["user_id"], [])
+            apart = moment(row) - moment(session[-1]) if session else dt.timedelta(0)
+            session = [*session, row] if apart <= dt.timedelta(minutes=30) else [row]
+            open_since[row["user_id"]] = session
+            if row["appended_at"][:10] == day:
+                key = (row["user_id"], session[0]["appended_at"])
+                self.tables["sessions"][key] = (row["user_id"], str([visit["page"] for visit in session]))
 
     def visits(self, day: str) -> int:
         visits = [row for row in read("raw_visits") if row["visit_time"][:10] == day and row["state"] == "valid"]
@@ -80,6 +105,10 @@ class Expected:
                 entry = (row["visit_id"], row["page"], row["visit_time"][:10])
                 self.tables["visits_log"].setdefault((row["visit_id"],), entry)
         return len(visits)
+
+
+def moment(visit: dict[str, str]) -> dt.datetime:
+    return dt.datetime.fromisoformat(visit["appended_at"])
 
 
 def until(day: str) -> dict[Key, Key]:

@@ -332,9 +332,7 @@ SCENARIOS = {
 # One of each pattern at each run; the others too with ./scripts/test -m ''
 QUICK = {
     "merger",
-    "keyed_idempotency",
     "dedup_insert",
-    "insert_overwrite predicate",
     "insert_overwrite delete_insert",
     "stateful_merge, backfill",
     "fast_metadata_cleaner, reset",

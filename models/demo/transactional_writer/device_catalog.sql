@@ -2,10 +2,7 @@
     materialized='transactional_writer',
     unique_key=['type', 'version'],
     soft_delete='is_deleted',
-    audits=[
-        {'name': 'every_device_has_a_name', 'every_row': 'is_deleted or length(full_name) > 0'},
-        {'name': 'some_rows', 'table': 'count(*) > 0'}
-    ]
+    audits=[{'name': 'every_device_has_a_name', 'every_row': 'is_deleted or length(full_name) > 0'}]
 ) }}
 
 with changes as (

@@ -39,6 +39,7 @@ MATCHES = """
 """
 
 
+@pytest.mark.slow
 def test_hours_fall_into_their_day(project: Project) -> None:
     clicks(project, granularity="day")
     hours = [f"2024-10-07 {hour}:00:00" for hour in ("00", "01", "02")]
@@ -91,7 +92,7 @@ def test_readers_never_miss_a_row(project: Project) -> None:
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        for day in ("2024-10-07", "2024-10-08", "2024-10-07", "2024-10-09"):
+        for day in ("2024-10-08", "2024-10-07"):
             project.must_run(day)
     finally:
         done.set()
@@ -101,6 +102,7 @@ def test_readers_never_miss_a_row(project: Project) -> None:
     assert len(seen) > 4
 
 
+@pytest.mark.slow
 def test_what_is_refused_touches_nothing(project: Project) -> None:
     clicks(project, file_format="parquet")
     assert "insert_overwrite" in project.run("2024-10-07").text

@@ -21,6 +21,7 @@ def replay(project: Project, capsys: pytest.CaptureFixture[str], *arguments: str
     return code, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_backfill_from_a_wednesday_replays_the_week(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     clicks(project)
     loaded = [*WEEK, "2024-10-14"]
@@ -53,25 +54,33 @@ def test_a_backfill_from_a_wednesday_replays_the_week(project: Project, capsys: 
     assert "cannot be told from the ledger" in told
 
 
-def test_frozen_months_are_immutable(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def freeze_september(project: Project, *loaded: str) -> None:
     clicks(project, granularity="day", unit_column="unit", execution_time_column="loaded_for")
-    loaded = ["2024-09-29", "2024-09-30", "2024-10-01", "2024-10-02"]
     for day in loaded:
         project.must_run(day)
-    assert units(project) == ["d20240929", "d20240930", "d20241001", "d20241002"]
     before = project.rows("clicks")
-    assert sorted({str(row[4]) for row in before}) == loaded
+    assert sorted({str(row[4]) for row in before}) == list(loaded)
 
     # October goes on, so only September is closed.
     frozen = project.dbt("run-operation", "ditto_freeze", "--args", "{model: clicks}")
     assert frozen.ok, frozen.text
-    assert units(project) == ["d20241001", "d20241002", "frozen_202409"]
+    assert units(project) == [*(f"d{day.replace('-', '')}" for day in loaded if day > "2024-10"), "frozen_202409"]
     assert project.rows("clicks") == before
+
+
+def test_frozen_months_are_immutable(project: Project) -> None:
+    freeze_september(project, "2024-09-30", "2024-10-01")
     with pytest.raises(Exception, match="DELTA_CANNOT_MODIFY_APPEND_ONLY"):
         project.sql("delete from {schema}.clicks__frozen_202409")
     refused = project.run("2024-09-30")
     assert not refused.ok
     assert "day 2024-09-30 is frozen: its rows are in clicks__frozen_202409" in refused.text
+
+
+@pytest.mark.slow
+def test_frozen_months_become_years(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = ["2024-09-29", "2024-09-30", "2024-10-01", "2024-10-02"]
+    freeze_september(project, *loaded)
     assert "frozen units: clicks__frozen_202409" in project.run("2024-10-02", "--full-refresh").text
     capsys.readouterr()
     assert project.dbt("run-operation", "ditto_freeze", "--args", "{model: clicks}").ok
@@ -89,7 +98,10 @@ def test_frozen_months_are_immutable(project: Project, capsys: pytest.CaptureFix
     assert project.dbt("run-operation", "ditto_vacuum", "--args", "{model: clicks}").ok
 
 
-def test_a_new_column_reaches_old_units(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+EVOLVE = ["run-operation", "ditto_evolve_units", "--args", "{model: clicks}"]
+
+
+def test_a_new_column_reaches_old_units(project: Project) -> None:
     clicks(project, granularity="day")
     project.must_run("2024-10-07")
     clicks(project, SELECT.replace("as id,", "as id, cast(1.5 as decimal(3,1)) as price,"), granularity="day")
@@ -101,15 +113,22 @@ def test_a_new_column_reaches_old_units(project: Project, capsys: pytest.Capture
     assert [row[3] is None for row in project.rows("clicks")] == [True, False, True, False]
     before = project.rows("clicks")
 
-    evolve = ["run-operation", "ditto_evolve_units", "--args", "{model: clicks}"]
-    assert project.dbt(*evolve).ok
+    assert project.dbt(*EVOLVE).ok
     assert "price" in [row[0] for row in project.sql("describe {schema}.clicks__d20241007")]
     assert project.rows("clicks") == before
+
+
+@pytest.mark.slow
+def test_columns_that_units_do_not_share(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    clicks(project, granularity="day")
+    project.must_run("2024-10-07")
     capsys.readouterr()
-    assert project.dbt(*evolve).ok
+    assert project.dbt(*EVOLVE).ok
     assert "every unit of clicks has every column" in capsys.readouterr().out
 
     # A type that cannot stand beside the other units' is refused before anything is made.
+    clicks(project, SELECT.replace("as id,", "as id, cast(1.5 as decimal(3,1)) as price,"), granularity="day")
+    project.must_run("2024-10-08")
     clicks(project, SELECT.replace("'{{ ditto.execution_time() }}' as loaded", "1 as loaded"), granularity="day")
     refused = project.run("2024-10-09")
     assert "loaded (string -> int)" in refused.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import contents, each, events, feed, make_table, overwrite, refused, visits
 from tests.support import Project
 
@@ -40,6 +42,7 @@ def test_rows_outside_of_the_predicate(project: Project) -> None:
     assert "[USER_RAISED_EXCEPTION] six is too much" in str(outcome.node("checked_files").message)
 
 
+@pytest.mark.slow
 def test_something_else_under_the_name_of_the_model(project: Project) -> None:
     overwrite(project, "was_view", partition_by="day")
     overwrite(project, "was_files", partition_by="day")

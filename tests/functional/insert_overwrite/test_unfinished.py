@@ -52,23 +52,31 @@ def test_delete_insert(project: Project) -> None:
     ]
     assert project.states("removing") == {"2024-10-07 00:00:00": "live"}
 
-    # Killed again, and given up: the next execution is let in. It is a full refresh, killed when the table is empty.
+
+@pytest.mark.slow
+def test_given_up_and_a_full_refresh(project: Project) -> None:
+    overwrite(project, "leaving", mode="delete_insert", partition_by="day")
+    insert = "insert into `{schema}`.`leaving`"
+    feed(project, *visits(7, 1, 3), *visits(8, 2))
+    project.must_run("2024-10-07")
+
+    # Killed, and given up: the next execution is let in. It is a full refresh, killed when the table is empty.
     kill(project, "2024-10-07", before=insert)
-    released = project.dbt("run-operation", "ditto_release", "--args", "{model: removing}")
+    released = project.dbt("run-operation", "ditto_release", "--args", "{model: leaving}")
     assert released.ok, released.text
-    assert project.states("removing") == {"2024-10-07 00:00:00": "released"}
+    assert project.states("leaving") == {"2024-10-07 00:00:00": "released"}
     kill(project, "2024-10-08", "--full-refresh", before=insert)
-    assert project.rows("removing") == []
-    stopped_by(project, "removing", "2024-10-08", date="2024-10-07")
+    assert project.rows("leaving") == []
+    stopped_by(project, "leaving", "2024-10-08", date="2024-10-07")
     project.must_run("2024-10-08")
-    assert project.rows("removing") == visits(8, 2)
-    assert events(project, "removing", "event, mode, generation")[-4:] == [
+    assert project.rows("leaving") == visits(8, 2)
+    assert events(project, "leaving", "event, mode, generation")[-4:] == [
         ("07", "released", "replay", 1),
         ("08", "started", "full_refresh", 1),
         ("08", "started", "full_refresh", 1),
         ("08", "committed", "full_refresh", 2),
     ]
-    assert project.states("removing") == {"2024-10-08 00:00:00": "live"}
+    assert project.states("leaving") == {"2024-10-08 00:00:00": "live"}
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from dbt.adapters.factory import FACTORY
 from dbt.adapters.spark.session import Cursor
 from dbt_common.exceptions import CompilationError
@@ -15,7 +16,6 @@ from tests.support import ROOT, Project
 from tests.unit.macro_harness import Ditto, library
 
 NOW = "2024-10-07 00:00:00"
-ROUNDS = 8
 
 
 def macros(project: Project, invocation_id: str = "me") -> Ditto:
@@ -68,14 +68,15 @@ def claim_at_once(project: Project, ledger: dict[str, Any], names: list[str]) ->
     return results
 
 
-def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Project) -> None:
+@pytest.mark.parametrize("rounds", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Project, rounds: int) -> None:
     package = macros(project)
     project.source("visits", "id bigint, run string", [(1, "before")])
     project.spark.sql(package.ledger_create_sql(package.ledger_table()))
     relation = f"{project.schema}.visits"
     winners: list[str] = []
     ledger: dict[str, Any] = {"generation": 0, "token": 0, "seq": 0, "hash": None}
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, rounds + 1):
         names = [f"run-{number}-{letter}" for letter in "abc"]
         results = claim_at_once(project, ledger, names)
         (winner,) = [name for name, result in results.items() if not isinstance(result, Exception)]
@@ -98,10 +99,10 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
     late = claim_at_once(project, {"token": 2, "generation": 0, "seq": 2, "hash": None}, ["late"])["late"]
     assert f"invocation {winners[-1]} of" in str(late)
 
-    zombie_writes_nothing(project, package, relation)
+    zombie_writes_nothing(project, package, relation, newest=rounds)
 
 
-def zombie_writes_nothing(project: Project, package: Ditto, relation: str) -> None:
+def zombie_writes_nothing(project: Project, package: Ditto, relation: str, newest: int) -> None:
     def fenced(token: int) -> list[str]:
         """Every kind of statement that a holder of the lease sends."""
         fence = package.fence_condition(package.ledger_table(), relation, token)
@@ -143,11 +144,11 @@ def zombie_writes_nothing(project: Project, package: Ditto, relation: str) -> No
         return project.rows("visits"), project.versions("visits"), events
 
     before = world()
-    for statement in fenced(ROUNDS - 1):
+    for statement in fenced(newest - 1):
         project.spark.sql(statement)
     assert world() == before
     # With the newest token each of them does what it says, so it was the fence that held the others back.
-    for statement in fenced(ROUNDS):
+    for statement in fenced(newest):
         project.spark.sql(statement)
     operations = project.spark.sql(f"describe history {project.schema}.visits limit 5").collect()
     assert [row["operation"] for row in operations] == ["CREATE OR REPLACE TABLE", "DELETE", "WRITE", "WRITE", "MERGE"]
@@ -172,31 +173,40 @@ def before_statement(marker: str, action: Callable[[], None]) -> Iterator[None]:
         Cursor.execute = execute  # type: ignore[method-assign]
 
 
-def test_a_run_that_was_superseded_writes_nothing_and_says_by_whom(project: Project) -> None:
+FULL_REFRESH = (["--full-refresh"], "create or replace table")
+
+
+@pytest.mark.parametrize(
+    ("flags", "first_write"), [([], "delete from"), pytest.param(*FULL_REFRESH, marks=pytest.mark.slow)]
+)
+def test_a_run_that_was_superseded_writes_nothing_and_says_by_whom(
+    project: Project, flags: list[str], first_write: str
+) -> None:
     """Between its intent and its first write another run of the same execution comes, takes over and finishes."""
     rows = "select 1 as id, date'{{ ditto.execution_date() }}' as day, '{{ invocation_id }}' as run"
     project.model("visits", rows, materialized="insert_overwrite", mode="delete_insert", partition_by="day")
-    for flags, first_write in ([], "delete from"), (["--full-refresh"], "create or replace table"):
+    if flags:
+        project.must_run("2024-10-07")
 
-        def supersede(flags: list[str] = flags) -> None:
-            # dbt closes the connections of a command when the next one starts in its process: give this one its own.
-            adapters, FACTORY.adapters = FACTORY.adapters, {}
-            project.must_run("2024-10-07", *flags)
-            FACTORY.adapters = adapters
+    def supersede() -> None:
+        # dbt closes the connections of a command when the next one starts in its process: give this one its own.
+        adapters, FACTORY.adapters = FACTORY.adapters, {}
+        project.must_run("2024-10-07", *flags)
+        FACTORY.adapters = adapters
 
-        with before_statement(first_write, supersede):
-            superseded = project.run("2024-10-07", *flags)
-        assert not superseded.ok
-        ((winner,),) = project.rows("visits", "run")
-        assert f"another run took over this execution: invocation {winner} of" in superseded.text
-        events = project.sql(
-            "select event, invocation_id from {schema}.ditto_ledger order by token desc, seq desc limit 3"
-        )
-        assert [(event, run == winner) for event, run in events] == [
-            ("committed", True),
-            ("started", True),
-            ("started", False),
-        ]
-        zombie = events[-1][1]
-        assert zombie not in str(project.sql("describe history {schema}.visits"))
-        assert project.states("visits") == {"2024-10-07 00:00:00": "live"}
+    with before_statement(first_write, supersede):
+        superseded = project.run("2024-10-07", *flags)
+    assert not superseded.ok
+    ((winner,),) = project.rows("visits", "run")
+    assert f"another run took over this execution: invocation {winner} of" in superseded.text
+    events = project.sql(
+        "select event, invocation_id from {schema}.ditto_ledger order by token desc, seq desc limit 3"
+    )
+    assert [(event, run == winner) for event, run in events] == [
+        ("committed", True),
+        ("started", True),
+        ("started", False),
+    ]
+    zombie = events[-1][1]
+    assert zombie not in str(project.sql("describe history {schema}.visits"))
+    assert project.states("visits") == {"2024-10-07 00:00:00": "live"}

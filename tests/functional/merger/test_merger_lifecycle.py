@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.merger.feed import add_model, increments
 from tests.support import ROOT, Project, statements
 from tests.unit.macro_harness import Ditto, library
@@ -60,6 +62,7 @@ def test_what_the_ledger_knows_of_a_death_an_empty_increment_and_a_full_refresh(
     assert generations == [(1, 4), (2, 1)]
 
 
+@pytest.mark.slow
 def test_changed_columns(project: Project) -> None:
     narrow = increments({"id": "int", "name": "string", "old": "string"}, {FIRST: [(1, "a", "o"), (2, "b", "o")]})
     wide = increments({"id": "int", "name": "string", "new": "int"}, {SECOND: [(2, "b2", 7), (3, "c", 8)]})

@@ -18,6 +18,7 @@ def files(project: Project, table: str) -> set[str]:
     return {path.name for path in folder(project, table).iterdir() if path.suffix in (".parquet", ".bin")}
 
 
+@pytest.mark.slow
 def test_a_vacuum_keeps_what_a_backfill_may_need(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     def vacuum(**arguments: object) -> str:
         capsys.readouterr()
