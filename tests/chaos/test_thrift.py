@@ -156,7 +156,7 @@ LEASED = ("another run", "did not finish", "other runs of this model committed")
 
 
 def at_once(server: Server, project: Project, *days: str) -> None:
-    """Runs that start together; each succeeds or says who is in its way. Then each of them again, one after the other."""
+    """Runs that start together: each succeeds or says who is in its way. Then each again, one after the other."""
     for code, output in [finish(process) for process in [server.dbt(project, "run", day=day) for day in days]]:
         assert code == 0 or any(text in output for text in LEASED), output
     for day in sorted(set(days)):
