@@ -39,7 +39,7 @@ MODELS = {
     "device_catalog": ("transactional_writer", "type, version, full_name"),
     "devices_published": ("proxy_view", "type, version, full_name"),
     "visits_log": ("dedup_insert", "visit_id, page, to_date(visit_time)"),
-    "sessions": ("keyed_idempotency", "user_id, pages"),
+    "visit_sessions": ("keyed_idempotency", "user_id, pages"),
 }
 
 
@@ -86,7 +86,7 @@ class Expected:
             open_since[row["user_id"]] = session
             if row["appended_at"][:10] == day:
                 key = (row["user_id"], session[0]["appended_at"])
-                self.tables["sessions"][key] = (row["user_id"], str([visit["page"] for visit in session]))
+                self.tables["visit_sessions"][key] = (row["user_id"], str([visit["page"] for visit in session]))
 
     def visits(self, day: str) -> int:
         visits = [row for row in read("raw_visits") if row["visit_time"][:10] == day and row["state"] == "valid"]

@@ -21,7 +21,7 @@
         {'name': 'details', 'type': 'string', 'comment': 'JSON: what else the pattern wants to remember'},
         {'name': 'invocation_id', 'type': 'string', 'comment': 'Of the dbt command'},
         {'name': 'user', 'type': 'string', 'comment': 'Who ran it, as Spark knows them'},
-        {'name': 'at', 'type': 'timestamp', 'comment': 'Wall clock, for people; nothing is decided by it'},
+        {'name': 'at', 'type': 'timestamp', 'comment': 'Wall clock, for people; only the age of proxy_view versions is told by it'},
         {'name': 'prev_hash', 'type': 'string', 'comment': 'Hash of the event of this relation that was the last one'},
         {'name': 'hash', 'type': 'string', 'comment': 'SHA-256 over all columns before this one'}
     ]) }}

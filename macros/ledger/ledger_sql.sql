@@ -79,7 +79,7 @@ select to_json(struct(
     max_by(`hash`, struct(`seq`, coalesce(`version`, -1), `event_id`)) as `hash`,
     max_by(
         struct(cast(`execution_time` as string) as `execution_time`, `event_id`, `version`, `base_version`, `invocation_id`, `generation`),
-        struct(`generation`, coalesce(`version`, -1), `seq`, `event_id`)
+        struct(`generation`, {{ ditto.version_order() }}, `seq`, `event_id`)
     ) filter (where `event` = 'committed' and `execution_time` is not null) as `last`,
     coalesce(max(if(`execution_time` = {{ now }}, `generation`, null)) filter (where `event` = 'committed') = max(`generation`), false) as `own`,
     max(struct(`generation`, cast(`execution_time` as string) as `execution_time`))

@@ -5,7 +5,7 @@
     events as (
         select
             *,
-            struct(if(`pattern` in ('fast_metadata_cleaner', 'proxy_view'), -1, coalesce(`version`, -1)), `seq`, `event_id`) as `position`,
+            struct({{ ditto.version_order() }}, `seq`, `event_id`) as `position`,
             max(`generation`) over (partition by `relation`) as `current_generation`,
             max(`seq`) over (partition by `relation`) as `last_seq`,
             max(`token`) over (partition by `relation`) as `last_token`,
@@ -33,6 +33,12 @@
         group by `relation`, `execution_time`
     )
 {%- endmacro %}
+
+
+{# The place of an event among those of its relation, as far as versions tell it. #}
+{% macro version_order() %}
+    {{ return("if(`pattern` in ('fast_metadata_cleaner', 'proxy_view'), -1, coalesce(`version`, -1))") }}
+{% endmacro %}
 
 
 {# What each execution did last, and whether its effect is still in the table. #}

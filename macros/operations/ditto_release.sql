@@ -22,7 +22,7 @@
         {% endif %}
         {% do ditto.refuse_release_of_shown(node, open) if node.config.materialized == 'proxy_view' and open.execution_time %}
         {% set identity = {'relation': relation, 'pattern': node.config.materialized,
-            'mode': 'undone' if node.config.materialized == 'proxy_view' else open.mode,
+            'mode': 'undone' if node.config.materialized == 'proxy_view' and open.execution_time else open.mode,
             'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
             'model': model, 'table': relation} %}
         {# A token of its own: should the run still be alive, it is fenced off. #}

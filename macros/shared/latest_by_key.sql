@@ -15,7 +15,7 @@ select {{ ditto.quote_all(columns) if columns else '* except (`_ditto_rank`)' }}
 from (
     select *, row_number() over (
         partition by {{ ditto.quote_all(keys) }}
-        order by {{ (order + ['sha2(to_json(struct(*)), 256) desc']) | join(', ') }}
+        order by {{ (order + ['sha2(to_json(struct(*), ' ~ ditto.json_options() ~ '), 256) desc']) | join(', ') }}
     ) as `_ditto_rank`
     from {{ relation }}
 )

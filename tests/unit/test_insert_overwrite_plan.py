@@ -59,7 +59,7 @@ def test_a_dry_run_makes_the_table_and_writes_nothing(ditto: Ditto) -> None:
 def test_one_commit_is_not_fenced_and_carries_the_run(ditto: Ditto) -> None:
     made = plan(ditto, facts(DAILY, table(DAILY), ledger=ran_before()), partition_by="day")
     text = sql(step(made, "replace")["sql"])
-    assert text.startswith(f"insert into `demo`.`visits` with ('userMetadata' = '{TAG}') replace where {OWN} select")
+    assert text.startswith(f"insert into `demo`.`visits` with ('userMetadata' = '{TAG}') replace where {OWN} with ")
 
 
 def test_both_statements_of_delete_insert_are_fenced(ditto: Ditto) -> None:
@@ -130,7 +130,7 @@ def test_files_that_are_partitioned_otherwise_are_refused(ditto: Ditto, partitio
 def test_the_whole_of_a_partitioned_table_is_not_left_to_the_session(ditto: Ditto) -> None:
     def where(target: dict[str, Any], **config: object) -> str:
         made = plan(ditto, facts(DAILY, target), mode="table", **config)
-        return sql(step(made, "replace")["sql"]).split(" replace where ")[1].split(" select ")[0]
+        return sql(step(made, "replace")["sql"]).split(" replace where ")[1].split(" with ")[0]
 
     every_day = "(`day` is null or `day` > cast('1970-01-01' as date) or `day` < cast('1980-01-01' as date))"
     assert where(table(DAILY), partition_by="day") == every_day

@@ -12,6 +12,7 @@ def test_replace_where_carries_the_run_and_fills_what_the_increment_lacks(ditto:
     text = ditto.replace_where_sql(read, given("id", missing="old"), INCREMENT, "(p)", TAG)
     assert sql(text) == sql(f"""
         insert into `demo`.`visits` with ('userMetadata' = '{TAG}') replace where (p)
+        with `_ditto_target` as (select 1 as `one` from `demo`.`visits` with ('userMetadata' = '{TAG}'))
         select `id`, cast(null as string) as `old` from (select * from feed)
     """)
 
@@ -69,10 +70,10 @@ def test_a_row_for_which_the_predicate_is_unknown_is_outside(ditto: Ditto) -> No
 def test_the_insert_after_a_delete_counts_once_and_only_with_its_token(ditto: Ditto) -> None:
     read = settings(ditto, mode="delete_insert", partition_by="day")
     text = ditto.fenced_insert_sql(read, given("id"), INCREMENT, "(p)", TAG, "(mine)", 3)
+    options = f"'userMetadata' = '{TAG}', 'txnAppId' = 'ditto:write:{INVOCATION_ID}', 'txnVersion' = '3'"
     assert sql(text) == sql(f"""
-        insert into `demo`.`visits` with (
-            'userMetadata' = '{TAG}', 'txnAppId' = 'ditto:write:{INVOCATION_ID}', 'txnVersion' = '3'
-        )
+        insert into `demo`.`visits` with ({options})
+        with `_ditto_target` as (select 1 as `one` from `demo`.`visits` with ({options}))
         select `id` from (select * from feed)
         where (mine) and case when coalesce((p), false) then true
             else raise_error('ditto: a row outside of the predicate') end

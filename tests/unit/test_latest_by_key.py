@@ -6,11 +6,12 @@ from macro_harness import Ditto, relation, sql
 
 
 def test_the_latest_row_of_each_key(ditto: Ditto) -> None:
-    assert sql(ditto.latest_by_key("`demo`.`changes`", "id", "changed_at")) == sql("""
+    assert sql(ditto.latest_by_key("`demo`.`changes`", "id", "changed_at")) == sql(f"""
         select * except (`_ditto_rank`)
         from (
             select *, row_number() over (
-                partition by `id` order by `changed_at` desc nulls last, sha2(to_json(struct(*)), 256) desc
+                partition by `id` order by `changed_at` desc nulls last,
+                    sha2(to_json(struct(*), {ditto.json_options()}), 256) desc
             ) as `_ditto_rank`
             from `demo`.`changes`
         )
@@ -26,7 +27,7 @@ def test_a_deleted_row_wins_a_tie_and_is_left_out(ditto: Ditto) -> None:
             select *, row_number() over (
                 partition by `type`, `version`
                 order by `day` desc nulls last, `seq` desc nulls last, {deleted} desc,
-                    sha2(to_json(struct(*)), 256) desc
+                    sha2(to_json(struct(*), {ditto.json_options()}), 256) desc
             ) as `_ditto_rank`
             from t
         )

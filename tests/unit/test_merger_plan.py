@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from macro_harness import Ditto
+from macro_harness import Ditto, sql
 from merger_model import (
     DATE,
     INCREMENT,
@@ -239,3 +239,14 @@ def test_a_table_made_anew_is_not_pruned(ditto: Ditto) -> None:
     known = facts(ROWS, table(ROWS), ledger=ran_before(), key_range=bounds)
     assert "between" in step(plan(ditto, known), "merge")["sql"]
     assert "between" not in step(plan(ditto, known, full_refresh=True), "merge")["sql"]
+
+
+@pytest.mark.parametrize("rule", [None, "delete"])
+def test_a_run_that_was_superseded_deletes_nothing(ditto: Ditto, rule: str | None) -> None:
+    """In the source the fence leaves no rows, and not_matched_by_source would take that for a table that is gone."""
+    read = settings(ditto, unique_key="id", not_matched_by_source=rule)
+    written = [{**column, "given": True} for column in ROWS]
+    steps = ditto.merger_write_steps(read, written, INCREMENT, "takeover", [], "(mine)")
+    text = sql(steps[-1]["sql"])
+    assert text.startswith("begin if (mine) then merge into" if rule else "merge into")
+    assert ("and (mine)" in text) == (not rule)

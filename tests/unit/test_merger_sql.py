@@ -77,9 +77,10 @@ def test_without_anything_to_guard_there_is_no_guard(ditto: Ditto) -> None:
 def test_the_latest_row_has_a_deterministic_order(ditto: Ditto) -> None:
     text = merge(ditto, "id", "at", on_duplicate_key="latest", order_by=["at", "place"])
     assert (
-        sql("""
+        sql(f"""
         select *, row_number() over (
-            partition by `id` order by `at` desc nulls last, `place` desc nulls last, sha2(to_json(struct(*)), 256) desc
+            partition by `id` order by `at` desc nulls last, `place` desc nulls last,
+                sha2(to_json(struct(*), {ditto.json_options()}), 256) desc
         ) as `_ditto_rank`
     """)
         in text

@@ -516,8 +516,9 @@ def test_what_did_not_finish_is_announced(ditto: Ditto) -> None:
 
 def test_the_table_of_all_versions_has_to_be_ours(ditto: Ditto) -> None:
     """A merger with hidden rows has a table of the same name: each run would replace it."""
-    there = facts("10-06", target=table(ROWS), writers=["merger"])
-    text = refusal(lambda: plan(ditto, there, versioning="native"))
+    theirs = table(ROWS, properties="[delta.minReaderVersion=1,ditto.written_by=ditto:1|merger|normal|x|y]")
+    text = refusal(lambda: plan(ditto, facts("10-06", target=theirs), versioning="native"))
     assert "a table `demo`.`devices__data` that no run of proxy_view has written" in text
     assert "alter table `demo`.`devices__data` rename to `demo`.`devices_before`" in text
-    assert plan(ditto, facts("10-06", target=table(ROWS), writers=["merger", "proxy_view"]), versioning="native")
+    ours = table(ROWS, properties="[delta.minReaderVersion=1,ditto.written_by=ditto:1|proxy_view|normal|x|y]")
+    assert plan(ditto, facts("10-06", target=ours), versioning="native")

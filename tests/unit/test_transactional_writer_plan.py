@@ -75,7 +75,7 @@ def test_the_options_of_a_merge(ditto: Ditto) -> None:
 
 def test_an_append_replaces_its_own_rows(ditto: Ditto) -> None:
     made = text(plan(ditto, later(), write="append", unique_key=None), "append")
-    assert f"replace where (`_ditto_execution_time` <=> {NOW}) select" in made
+    assert f"replace where (`_ditto_execution_time` <=> {NOW}) with " in made
     assert "_ditto_guard" not in made
     assert "_ditto_guard" in text(plan(ditto, later(), write="append"), "append")
 
@@ -84,7 +84,7 @@ def test_an_overwrite_replaces_every_row_and_keeps_an_execution_time_that_is_the
     gone = columns(id="int", name="string", gone="boolean")
     known = facts(gone, gone, ledger=ran_before())
     made = text(plan(ditto, known, write="overwrite", soft_delete="gone"), "overwrite")
-    assert "replace where true select `id`, `name`, `gone` from" in made
+    assert "replace where true with " in made and " select `id`, `name`, `gone` from" in made
     assert "where not coalesce(cast(`gone` as boolean), false)" in made
     assert f"{NOW} as `_ditto_execution_time`" in text(plan(ditto, later(), write="overwrite"), "overwrite")
 

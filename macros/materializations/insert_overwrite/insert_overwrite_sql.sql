@@ -2,13 +2,22 @@
 
 {# One commit: the rows of the predicate go, those of the increment come. Rows of the increment outside of it are refused. #}
 {% macro replace_where_sql(settings, columns, sql, predicate, tag) %}
-insert into {{ settings.table }} with ('userMetadata' = {{ ditto.literal(tag) }})
+{% set options = ditto._properties({'userMetadata': tag}) %}
+insert into {{ settings.table }} with ({{ options }})
 replace where {{ predicate }}
+{{ ditto.first_mention(settings.table, options) }}
 select {{ ditto.select_columns(columns) }}
 from (
 {{ sql }}
 )
 {%- endmacro %}
+
+
+{# Spark looks a table up once for each statement, and forgets the options of all but its first mention, in silence. Where the SELECT
+   reads the table itself that is not the INSERT, and the commit would carry no name. So it is mentioned before, to no other end. #}
+{% macro first_mention(table, options) %}
+    {{ return('with `_ditto_target` as (select 1 as `one` from ' ~ table ~ ' with (' ~ options ~ '))') }}
+{% endmacro %}
 
 
 {% macro static_overwrite_sql(settings, columns, sql) %}
@@ -79,11 +88,11 @@ limit 5
 
 {# The transaction id makes a statement that is sent twice count once. It is new for each attempt. #}
 {% macro fenced_insert_sql(settings, columns, sql, predicate, tag, fence, token) %}
-insert into {{ settings.table }} with (
-    'userMetadata' = {{ ditto.literal(tag) }},
-    'txnAppId' = {{ ditto.literal('ditto:write:' ~ settings.invocation_id) }},
-    'txnVersion' = {{ ditto.literal(token) }}
-)
+{% set options = ditto._properties({
+    'userMetadata': tag, 'txnAppId': 'ditto:write:' ~ settings.invocation_id, 'txnVersion': token
+}) %}
+insert into {{ settings.table }} with ({{ options }})
+{{ ditto.first_mention(settings.table, options) }}
 select {{ ditto.select_columns(columns) }}
 from (
 {{ sql }}

@@ -5,7 +5,7 @@
     {% set anew = mode.mode == 'full_refresh' %}
     {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract, {'delta.enableDeletionVectors': 'true'}) %}
     {% do ditto._check_merger_columns(settings, facts.increment) %}
-    {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if anew %}
+    {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if anew or mode.mode == 'takeover' %}
     {% set made = ditto.plan_table(settings, facts, spec, anew, fence) %}
     {% do ditto._check_merger_table(settings, made.columns) %}
     {% set steps = made.steps + ditto._merger_view_steps(settings, facts, made.columns, spec.comment, anew) %}
@@ -22,10 +22,10 @@
 
 {% macro merger_write_steps(settings, columns, sql, mode, key_range=[], fence=none) %}
     {% set check = ditto.merger_key_check(settings, sql) %}
-    {% set write = [{
-        'kind': 'write', 'name': 'merge', 'diagnosis': check.diagnosis,
-        'sql': ditto.merger_merge_sql(settings, columns, sql, ditto.tag(dict(settings, mode=mode)), key_range, fence)
-    }] %}
+    {# A source that a fence has emptied would have not_matched_by_source delete every row: there it stands around the MERGE. #}
+    {% set around = fence if settings.not_matched_by_source else none %}
+    {% set merge = ditto.merger_merge_sql(settings, columns, sql, ditto.tag(dict(settings, mode=mode)), key_range, none if around else fence) %}
+    {% set write = [{'kind': 'write', 'name': 'merge', 'diagnosis': check.diagnosis, 'sql': ditto.fenced_sql(merge, around, script=true)}] %}
     {# Into a table of nothing but keys Delta only inserts, and there an error of the guard is one of a failed write. #}
     {{ return(write if settings.soft_delete or ditto._merger_updated(settings, columns) else [check] + write) }}
 {% endmacro %}

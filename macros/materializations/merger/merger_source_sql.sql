@@ -37,7 +37,7 @@ where `_ditto_guard` is null
     {% if settings.soft_delete %}
         {% do terms.append(ditto._deleted(settings) ~ ' desc') %}
     {% endif %}
-    {{ return((terms + ['sha2(to_json(struct(*)), 256) desc']) | join(', ')) }}
+    {{ return((terms + ['sha2(to_json(struct(*), ' ~ ditto.json_options() ~ '), 256) desc']) | join(', ')) }}
 {% endmacro %}
 
 

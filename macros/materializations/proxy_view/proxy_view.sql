@@ -33,8 +33,6 @@
     }) %}
     {% if settings.versioning == 'native' %}
         {% do ditto.refuse_names_of_models(settings, [{'identifier': settings.identifier}], graph.nodes) %}
-        {% set writers = ditto.commits(settings.table, 20) if facts.target.provider == 'delta' else [] %}
-        {% do facts.update({'writers': writers | map(attribute='tag') | select | map(attribute='pattern') | list}) %}
     {% elif known %}
         {# A name is used once, also by a run that died or that began in the same second. #}
         {% set taken = ditto.tables_like(settings.schema, settings.identifier ~ '*') + (ditto.recorded_names(settings) if recorded else []) %}

@@ -32,7 +32,7 @@
 
 {# The one table of all versions is replaced by each run: it has to be ours. A merger with hidden rows has one of the same name. #}
 {% macro _refuse_table_of_others(settings, facts) %}
-    {% if settings.versioning == 'native' and facts.target.exists and 'proxy_view' not in facts.writers %}
+    {% if settings.versioning == 'native' and facts.target.exists and 'ditto:1|proxy_view|' not in facts.target.properties %}
         {% do ditto.error(settings.subject, 'a table ' ~ settings.table ~ ' that no run of proxy_view has written', 'a table of versions, or nothing',
             'keep it under another name: alter table ' ~ settings.table ~ ' rename to ' ~ ditto.table_name(settings.schema, settings.alias ~ '_before')
             ~ ', then run again') %}
