@@ -20,11 +20,11 @@ from tests.support import environment, make_project, new_world
 pytestmark = pytest.mark.slow
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-ROWS, TASKS = 4000, 40
+ROWS, TASKS = 2000, 40
 BUSY = f"""
     select
         cast(id as int) as id, date'{{{{ ditto.execution_date() }}}}' as day,
-        aggregate(sequence(1, 2000), '', (text, n) -> sha2(concat(text, id, n), 256)) as noise
+        aggregate(sequence(1, 1000), '', (text, n) -> sha2(concat(text, id, n), 256)) as noise
     from range(0, {ROWS}, 1, {TASKS})
 """
 
@@ -53,7 +53,7 @@ class Cluster:
 
     def executors(self) -> list[int]:
         """The processes of this cluster's executors: each names the worker that it belongs to."""
-        listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+        listing = subprocess.run(["ps", "-wweo", "pid,args"], capture_output=True, text=True, check=True).stdout
         own = tuple(f"Worker@127.0.0.1:{port}" for port in self.workers)
         lines = [line.split() for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line]
         return [

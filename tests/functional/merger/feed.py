@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.support import Project
+from tests.support import Outcome, Project
 
 Row = tuple[Any, ...]
 
@@ -44,3 +45,16 @@ def add_model(
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=repr)
+
+
+def message(refused: Outcome, name: str) -> str:
+    """The error of a model: in our form, without a stack trace."""
+    text = str(refused.node(name).message)
+    assert re.search(r"found: .*expected: .*fix: ", text, re.DOTALL), text
+    assert "Exception" not in text
+    assert "at org.apache" not in text
+    return text
+
+
+def listed(text: str) -> list[str]:
+    return re.findall(r"^ +- (.*)$", text, re.MULTILINE)

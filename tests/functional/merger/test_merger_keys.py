@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.functional.merger.feed import Row, add_model
+from tests.functional.merger.feed import Row, add_model, listed, message
 from tests.support import Outcome, Project, make_project
 
 FIRST, SECOND = "2024-10-01", "2024-10-02"
@@ -37,18 +35,6 @@ def project(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pr
 @pytest.fixture(scope="module")
 def refused(project: Project) -> Outcome:
     return project.run(SECOND)
-
-
-def message(refused: Outcome, name: str) -> str:
-    text = str(refused.node(name).message)
-    assert re.search(r"found: .*expected: .*fix: ", text, re.DOTALL), text
-    assert "Exception" not in text
-    assert "at org.apache" not in text
-    return text
-
-
-def listed(text: str) -> list[str]:
-    return re.findall(r"^ +- (.*)$", text, re.MULTILINE)
 
 
 def test_new_keys_that_come_twice_are_counted_and_five_are_shown(refused: Outcome) -> None:

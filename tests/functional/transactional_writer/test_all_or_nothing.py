@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
 
-from tests.functional.merger.feed import add_model
-from tests.support import Outcome, Project
+from tests.functional.merger.feed import add_model, listed, message
+from tests.support import Project
 
 FIRST, SECOND, THIRD = "2024-10-01", "2024-10-02", "2024-10-03"
 DEVICES = """
@@ -25,19 +24,6 @@ APPLIED = "{{ ditto.in_order([target.schema ~ '.dataset_1', target.schema ~ '.da
 COLUMNS = "type, version, full_name"
 
 
-def told(outcome: Outcome, name: str) -> str:
-    """The error of a model, in our form and without a stack trace."""
-    text = str(outcome.node(name).message)
-    assert re.search(r"found: .*expected: .*fix: ", text, re.DOTALL), text
-    assert "Exception" not in text
-    assert "at org.apache" not in text
-    return text
-
-
-def listed(text: str) -> list[str]:
-    return re.findall(r"^ +- (.*)$", text, re.MULTILINE)
-
-
 def test_the_example_of_two_datasets_one_with_a_type_that_is_too_long(project: Project) -> None:
     before = [("phone", 1, "Galaxy One"), ("tablet", 1, "Tab One")]
     project.source("dataset_1", DATASET, before)
@@ -52,7 +38,7 @@ def test_the_example_of_two_datasets_one_with_a_type_that_is_too_long(project: P
     project.source("dataset_2", DATASET, [("watch", 1, "Watch"), ("a type that is too long", 1, "Long")])
     refused = project.run(SECOND)
     assert not refused.ok
-    text = told(refused, "all_devices")
+    text = message(refused, "all_devices")
     assert "rows in the increment that break a constraint of" in text
     broken = '`type` is null or length(`type`) <= 10: {"type":"a type that is too long","version":1,"full_name":"Long"'
     assert [line.startswith(broken) for line in listed(text)] == [True]
@@ -72,14 +58,14 @@ def test_the_example_of_two_datasets_one_with_a_type_that_is_too_long(project: P
 
     # A full refresh is one commit as well, and the table that it makes is as strict.
     project.source("dataset_2", DATASET, [("a type that is too long", 1, "Long")])
-    assert len(listed(told(project.run(THIRD, "--full-refresh"), "all_devices"))) == 1
+    assert len(listed(message(project.run(THIRD, "--full-refresh"), "all_devices"))) == 1
     assert project.versions("all_devices") == 2
     project.source("dataset_2", DATASET, [])
     project.must_run(THIRD, "--full-refresh")
     assert project.rows("all_devices", COLUMNS) == [("phone", 1, "Galaxy One Updated"), ("phone", 2, "Galaxy Two")]
     assert project.versions("all_devices") == 3
     project.source("dataset_2", DATASET, [("a type that is too long", 1, "Long")])
-    assert len(listed(told(project.run(THIRD), "all_devices"))) == 1
+    assert len(listed(message(project.run(THIRD), "all_devices"))) == 1
     assert project.versions("all_devices") == 3
 
 
@@ -106,7 +92,7 @@ def test_every_constraint_is_told_with_its_rows_whatever_is_written(project: Pro
     project.must_run(FIRST)
     refused = project.run(SECOND)
     for write in WRITES:
-        broken = [line[: line.index(": {")] for line in listed(told(refused, write))]
+        broken = [line[: line.index(": {")] for line in listed(message(refused, write))]
         assert broken == ["id > 0", "`name` is not null", "`name` is null or length(`name`) <= 3"]
         assert project.rows(write, "id, name") == [(1, "a")]
         assert project.versions(write) == 1
@@ -115,7 +101,7 @@ def test_every_constraint_is_told_with_its_rows_whatever_is_written(project: Pro
     strict(project, {SECOND: [(-1, "b")], THIRD: [(2, "b")]}, lambda name: f"  - {{name: {name}}}\n")
     refused = project.run(SECOND)
     for write in WRITES:
-        assert listed(told(refused, write))[0].startswith("id > 0: ")
+        assert listed(message(refused, write))[0].startswith("id > 0: ")
         assert project.versions(write) == 1
     project.must_run(THIRD)
     assert project.rows("append", "id, name") == [(1, "a"), (2, "b")]
@@ -135,7 +121,7 @@ def test_bad_keys_are_told_whatever_is_written(project: Project, audits: list[st
     assert refused.node("latest").status.value == "success"
     assert project.rows("latest", "id, name") == [(1, "a"), (1, "y"), (None, "z")]
     for write in WRITES:
-        assert listed(told(refused, write)) == ['{"id":1}: 2 rows', '{"id":null}: 1 row without a key']
+        assert listed(message(refused, write)) == ['{"id":1}: 2 rows', '{"id":null}: 1 row without a key']
         assert project.rows(write, "id, name") == [(1, "a")]
         assert project.versions(write) == 1
         # Nobody else is stopped by it.

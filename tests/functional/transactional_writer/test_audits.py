@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.functional.transactional_writer.test_all_or_nothing import listed, told
+from tests.functional.merger.feed import listed, message
 from tests.support import Project, statements
 
 FIRST, SECOND, THIRD = "2024-10-01", "2024-10-02", "2024-10-03"
@@ -30,7 +30,7 @@ def test_only_what_passes_every_audit_is_published(project: Project) -> None:
 
     refused = project.run(SECOND)
     assert not refused.ok
-    text = told(refused, "orders")
+    text = message(refused, "orders")
     row = '{"id":1,"amount":5}'
     assert listed(text) == ["enough: not true of the table: count(*) >= 2", f"never less: {row}"]
     assert f"select * from `{project.schema}`.`orders__candidate`" in text
@@ -41,7 +41,7 @@ def test_only_what_passes_every_audit_is_published(project: Project) -> None:
 
     # Up to five rows of an audit; nothing is as bad as an unknown amount.
     project.source("feed", ORDERS, [*GOOD, *((SECOND, number, None) for number in range(11, 18))])
-    unknown = listed(told(project.run(SECOND), "orders"))
+    unknown = listed(message(project.run(SECOND), "orders"))
     every = {f'amount > 0: {{"id":{number},"amount":null}}' for number in range(11, 18)}
     assert (len(set(unknown)), set(unknown) <= every) == (5, True)
 
@@ -56,12 +56,12 @@ def test_only_what_passes_every_audit_is_published(project: Project) -> None:
 
     # A replay that fails leaves what the execution had published before.
     project.source("feed", ORDERS, [(THIRD, 3, -1), (THIRD, 4, 40)])
-    assert listed(told(project.run(THIRD), "orders"))[0] == 'amount > 0: {"id":3,"amount":-1}'
+    assert listed(message(project.run(THIRD), "orders"))[0] == 'amount > 0: {"id":3,"amount":-1}'
     assert project.states("orders")[f"{THIRD} 00:00:00"] == "live"
     assert project.versions("orders") == 3
 
     # A table of somebody else is not taken for a candidate.
     project.sql("create or replace table {schema}.orders__candidate using delta as select 'mine' as whose")
-    assert "which ditto did not make" in told(project.run(THIRD), "orders")
+    assert "which ditto did not make" in message(project.run(THIRD), "orders")
     assert project.rows("orders__candidate") == [("mine",)]
     assert project.dbt("run-operation", "ditto_verify").ok

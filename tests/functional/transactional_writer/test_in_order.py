@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.functional.transactional_writer.test_all_or_nothing import listed, told
+from tests.functional.merger.feed import listed, message
 from tests.support import Project
 
 FIRST, SECOND = "2024-10-01", "2024-10-02"
@@ -29,7 +29,7 @@ def test_datasets_are_applied_in_their_order(project: Project) -> None:
 
     # Inside of one dataset there is no order.
     refused = project.run(SECOND)
-    assert listed(told(refused, "orders")) == ['{"id":1}: 2 rows']
+    assert listed(message(refused, "orders")) == ['{"id":1}: 2 rows']
 
     project.source("raw_corrections", fields, [*corrections, twice[0]])
     project.must_run(SECOND)
