@@ -16,6 +16,7 @@ OWN_NODES = {
     "shop.raw_orders",
     "shop.orders",
     "shop.customers",
+    "shop.devices",
     "shop.ditto_ditto_unique_orders_order_id",
     "shop.ditto_ditto_no_gaps_orders_day",
     "shop.ditto_ditto_ledger_matches_history_orders_",
@@ -76,5 +77,6 @@ def test_a_project_that_installs_the_package_gets_the_patterns_and_nothing_else(
     assert {node["package_name"] for node in manifest["nodes"].values()} == {"shop"}
     others = ("sources", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests", "functions")
     assert [kind for kind in others if manifest.get(kind)] == []
+    assert manifest["disabled"] == {}, "the demo is not even read"
     tables = {row[1] for row in shop.sql("show tables in {schema}")}
-    assert tables == {"raw_orders", "orders", "customers", "ditto_ledger", "ditto_state", "ditto_runs"}
+    assert tables == {"raw_orders", "orders", "customers", "devices", "ditto_ledger", "ditto_state", "ditto_runs"}
