@@ -15,6 +15,28 @@ end
 {%- endmacro %}
 
 
+{# An append that reads its table collides with every other append to it, also with those that have nothing to do with it. Then it
+   reads and tries again, here and not in dbt, so that its turn comes soon. #}
+{% macro patient_sql(sql, tries=200) %}
+begin
+    declare attempt int default 0;
+    declare landed boolean default false;
+    while not landed and attempt < {{ tries }} do
+        begin
+            declare exit handler for sqlstate '2D521' begin end;
+            {{ sql }}
+            ;
+            set landed = true;
+        end;
+        set attempt = attempt + 1;
+    end while;
+    if not landed then
+        select 'conflict' as ditto_verdict;
+    end if;
+end
+{%- endmacro %}
+
+
 {# Any failure comes back as a word. #}
 {% macro attempt_sql(sql) %}
 begin

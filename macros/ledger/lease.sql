@@ -32,10 +32,20 @@
 {% macro give_up(plan, lease, undoes_until=none) %}
     {% set event = ditto.event(plan if undoes_until else dict(plan, mode='undone'), 'released', plan.ledger.generation, plan.ledger.seq + 2,
         {'token': lease.token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': undoes_until}) %}
-    {% do ditto.guarded_write(plan, {'name': 'give_up', 'sql': ditto.ledger_append_sql(ditto.ledger_table(), [event],
-        fence={'relation': plan.relation, 'token': lease.token})}) %}
+    {% do ditto.append_fenced(plan, 'give_up', ditto.ledger_append_sql(ditto.ledger_table(), [event],
+        fence={'relation': plan.relation, 'token': lease.token})) %}
     {# Should the engine take the rows after all, the outcome comes after this event. #}
     {% do plan.ledger.update({'seq': plan.ledger.seq + 1}) %}
+{% endmacro %}
+
+
+{# The last event of a leased run. All models append to one ledger, so it may have to wait for its turn. #}
+{% macro append_fenced(plan, name, sql) %}
+    {% if ditto.verdict(ditto.send(name, ditto.patient_sql(sql))) == 'conflict' %}
+        {% do ditto.error(plan.subject, 'too many other runs that append to the ledger ' ~ ditto.ledger_table() ~ ' at the same time',
+            'a moment in which this run can; it counts as unfinished',
+            'with fewer threads, ' ~ (ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else 'run the operation again')) %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -11,7 +11,7 @@
     {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, plan.ledger.hash, fence=fence, marker=marker) %}
     {% if lease %}
         {# The fence reads the ledger, so it can collide with the appends of other models: try again, then see if it held. #}
-        {% do ditto.guarded_write(plan, {'name': 'outcome', 'sql': sql}) %}
+        {% do ditto.append_fenced(plan, 'outcome', sql) %}
         {% do ditto.require_landed(plan, token, marker, 'took over this execution') %}
     {% else %}
         {% do ditto.send('outcome', sql) %}

@@ -15,7 +15,7 @@
         {% endif %}
     {% endfor %}
     {% if settings.on_schema_change in ('append_new_columns', 'sync_all_columns') and new %}
-        {% do steps.append({'kind': 'sql', 'name': 'add_columns', 'sql': ditto.add_columns_sql(settings.table, new)}) %}
+        {% do steps.extend(ditto.add_columns_steps(settings, new, target)) %}
         {% for column in new %}
             {% do columns.append({'name': column.name, 'type': column.type, 'given': true}) %}
         {% endfor %}
@@ -24,6 +24,16 @@
         {% do steps.extend(ditto._drop_steps(settings, gone, target)) %}
     {% endif %}
     {{ return({'steps': steps, 'columns': columns}) }}
+{% endmacro %}
+
+
+{# Delta has to be told before a table gets its first timestamp without a zone. #}
+{% macro add_columns_steps(settings, new, target) %}
+    {% set unzoned = 'timestamp_ntz' in new | map(attribute='type') | join(' ') and 'timestamp_ntz' not in target.columns | map(attribute='type') | join(' ') %}
+    {% set allow = {'kind': 'sql', 'name': 'allow_timestamp_ntz',
+        'sql': ditto.set_properties_sql(settings.table, {'delta.feature.timestampNtz': 'supported'})} %}
+    {{ return(([allow] if unzoned and settings.file_format == 'delta' else [])
+        + [{'kind': 'sql', 'name': 'add_columns', 'sql': ditto.add_columns_sql(settings.table, new)}]) }}
 {% endmacro %}
 
 

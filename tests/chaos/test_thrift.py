@@ -94,6 +94,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
+def must(process: subprocess.Popen[str]) -> str:
+    code, output = finish(process)
+    assert code == 0, output
+    return output
+
+
 def days_of(server: Server, table: str) -> list[tuple[Any, ...]]:
     return server.sql(
         f"select cast(day as string), count(*), count(distinct id) from {table} group by day order by day"
@@ -146,8 +152,7 @@ def test_killed_while_spark_works(
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
 
-    code, output = finish(server.dbt(remote, "run", day="2024-10-01"))
-    assert code == 0, output
+    must(server.dbt(remote, "run", day="2024-10-01"))
     assert days_of(server, f"{remote.schema}.slow") == [("2024-10-01", 20, 20)]
     assert server.sql(f"select status from {remote.schema}.ditto_state") == [("live",)]
 

@@ -111,3 +111,14 @@ def test_what_the_increment_lacks_is_null_in_the_order_of_the_table(ditto: Ditto
     ]
     assert ditto.select_columns(made) == "`a`, cast(null as decimal(3,1)) as `b`, `c``d`"
     assert ditto.select_columns(made, "source.", alias=False) == "source.`a`, cast(null as decimal(3,1)), source.`c``d`"
+
+
+def test_the_first_timestamp_without_a_zone_is_announced_to_delta(ditto: Ditto) -> None:
+    allow = "alter table `demo`.`visits` set tblproperties ('delta.feature.timestampNtz' = 'supported')"
+    add = "alter table `demo`.`visits` add columns (`b` timestamp_ntz)"
+    steps, _ = plan(ditto, "append_new_columns", "a int, b timestamp_ntz", "a int")
+    assert steps == [allow, add]
+    steps, _ = plan(ditto, "append_new_columns", "a timestamp_ntz, b timestamp_ntz", "a timestamp_ntz")
+    assert steps == [add], "it has one already"
+    steps, _ = plan(ditto, "append_new_columns", "a int, b timestamp_ntz", "a int", file_format="parquet")
+    assert steps == [add]

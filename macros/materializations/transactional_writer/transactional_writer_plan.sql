@@ -49,10 +49,8 @@
     {% endif %}
     {% set target = facts.target %}
     {% if target.exists and stamped and not has_stamp %}
-        {# A table of another pattern: its rows are of no execution, and stay. Delta has to be told that this type may come. #}
-        {% do layout.changes.append({'kind': 'sql', 'name': 'allow_timestamp_ntz',
-            'sql': ditto.set_properties_sql(settings.table, {'delta.feature.timestampNtz': 'supported'})}) %}
-        {% do layout.changes.append({'kind': 'sql', 'name': 'add_execution_time', 'sql': ditto.add_columns_sql(settings.table, added)}) %}
+        {# A table of another pattern: its rows are of no execution, and stay. #}
+        {% do layout.changes.extend(ditto.add_columns_steps(settings, added, target)) %}
         {% set target = dict(target, columns=target.columns + added) %}
     {% endif %}
     {% set made = ditto.plan_table(settings, dict(facts, increment=facts.increment + added, target=target), spec) %}
