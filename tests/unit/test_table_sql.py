@@ -204,7 +204,7 @@ def test_a_step_that_may_fail_says_how_to_do_it_again_alone(ditto: Ditto, verdic
 
 
 def test_an_append_that_collides_is_repeated_by_the_engine(ditto: Ditto) -> None:
-    """Each time in a block of its own, whose handler lets the loop go on; the word comes only when all of them failed."""
+    """Each time in a block of its own, whose handler lets the loop go on; the word comes when all have failed."""
     script = sql(ditto.patient_sql("insert into l select 1", tries=7))
     assert "while not landed and attempt < 7 do begin declare exit handler for sqlstate '2D521' begin end;" in script
     assert "insert into l select 1; set landed = true; end; set attempt = attempt + 1; end while;" in script
@@ -214,7 +214,8 @@ def test_an_append_that_collides_is_repeated_by_the_engine(ditto: Ditto) -> None
 @pytest.mark.parametrize("verdict", [None, "conflict"])
 def test_the_last_event_lands_or_the_error_says_why_not(ditto: Ditto, verdict: str | None) -> None:
     sent: list[str] = []
-    context = ditto.with_context(macros={"send": lambda name, text: sent.append(name), "verdict": lambda result: verdict})
+    macros = {"send": lambda name, text: sent.append(name), "verdict": lambda result: verdict}
+    context = ditto.with_context(macros=macros)
     plan = {"subject": "stateful_merge model devices", "model": "devices", "execution_time": "2024-10-07 00:00:00"}
     if verdict is None:
         context.append_fenced(plan, "outcome", "insert into l select 1")
