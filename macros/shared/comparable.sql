@@ -15,6 +15,6 @@
 
 {# JSON that says all of a value, the same in every session: nulls, and times in UTC down to the microsecond. #}
 {% macro json_options() %}
-    {{ return("map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+    {{ return("map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSX', "
         ~ "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS')") }}
 {% endmacro %}

