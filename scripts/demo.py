@@ -29,6 +29,7 @@ STEPS = [
     ("2024-10-07", "backfill"),
     ("2024-10-08", "backfill"),
 ]
+RUNS = {"a new day": "", "the same day again": " again", "backfill": " back"}
 SCHEMA = os.environ.get("DITTO_SCHEMA", "ditto")
 
 Key = tuple[str, ...]
@@ -43,7 +44,7 @@ MODELS = {
     "device_catalog": ("transactional_writer", "type, version, full_name"),
     "devices_published": ("proxy_view", "type, version, full_name"),
     "visits_log": ("dedup_insert", "visit_id, page, to_date(visit_time)"),
-    "visit_sessions": ("keyed_idempotency", "user_id, pages"),
+    "visit_sessions": ("keyed_idempotency", "user_id, session_started_at, pages"),
 }
 
 
@@ -90,7 +91,7 @@ class Expected:
             open_since[row["user_id"]] = session
             if row["appended_at"][:10] == day:
                 key = (row["user_id"], session[0]["appended_at"])
-                self.tables["visit_sessions"][key] = (row["user_id"], str([visit["page"] for visit in session]))
+                self.tables["visit_sessions"][key] = (*key, str([visit["page"] for visit in session]))
 
     def visits(self, day: str) -> int:
         visits = [row for row in read("raw_visits") if row["visit_time"][:10] == day and row["state"] == "valid"]
@@ -197,9 +198,7 @@ def executions() -> dict[str, str]:
 
 def summary(results: dict[str, list[Comparison]]) -> list[Key]:
     """One line for each table, one column for each run."""
-    table: list[Key] = [
-        ("table", "pattern", *(f"{what.split()[-1]} {day[5:]}" for day, what in STEPS), "duplicates", "")
-    ]
+    table: list[Key] = [("table", "pattern", *(f"{day[5:]}{RUNS[what]}" for day, what in STEPS), "duplicates", "")]
     for name, runs in results.items():
         cells = [f"{run.rows}{'' if run.right else ' !'}" for run in runs]
         verdict = "right" if all(run.right for run in runs) else "WRONG"
@@ -266,7 +265,7 @@ Try next:
   dbt run-operation ditto_proxy_versions --args '{model: devices_published}'
                                                     every dataset that was ever published
   dbt test                                          duplicates, gaps, and the ledger against the tables' history
-  dbt run-operation ditto_verify                    was the ledger tampered with?
+  dbt run-operation ditto_verify                    was the ledger tampered with, or a published version?
   dbt run-operation ditto_plan --args '{model: devices_exact, execution_date: 2024-10-06}'
                                                     what would a replay do, and what would be stale after it?
   ./scripts/backfill devices_exact --from 2024-10-06 --to 2024-10-08
