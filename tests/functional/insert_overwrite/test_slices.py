@@ -56,3 +56,20 @@ def test_slices_are_replaced_by_every_mode(project: Project) -> None:
     assert {table: project.states(table) for table in SLICED} == each(SLICED, {"2024-10-08 00:00:00": "live"})
     # One for each of three runs, after the one that made the table and the one that filled it.
     assert [project.versions(table) for table in ("by_day", "partitions")] == [4, 4]
+
+
+def test_a_model_that_reads_its_own_table(project: Project) -> None:
+    """The commit carries the run's name all the same: without it the ledger would not find what the run wrote."""
+    before = "(select max(total) from {{ this }} where day < date'{{ ditto.execution_date() }}')"
+    sql = f"""
+        select
+            date'{{{{ ditto.execution_date() }}}}' as day,
+            1 + {{% if ditto.previous_execution() %}}{before}{{% else %}}0{{% endif %}} as total
+    """
+    project.model("totals", sql, materialized="insert_overwrite", partition_by="day")
+    for day in ("07", "08", "08"):
+        project.must_run(f"2024-10-{day}")
+    assert project.rows("totals", "cast(day as string), total") == [("2024-10-07", 1), ("2024-10-08", 2)]
+    assert project.state("totals", "delta_table_version, rows_inserted") == [(1, 1), (3, 1)]
+    tags = [row["userMetadata"] for row in project.spark.sql(f"describe history {project.schema}.totals").collect()]
+    assert [tag is not None for tag in tags] == [True, True, True, False], tags
