@@ -80,11 +80,19 @@ def test_an_older_execution_is_written_and_readers_stay_where_they_are(
     assert made["details"]["shown"] is False
 
 
-def test_a_view_that_is_missing_is_made_by_any_execution(ditto: Ditto) -> None:
-    known = facts("10-08") | {"view": table(None, text="")}
+def test_a_view_that_is_missing_is_made_by_the_newest_execution_only(ditto: Ditto) -> None:
+    known = facts("10-07") | {"view": table(None, text="")}
     assert names(plan(ditto, known))[-2:] == ["view", "outcome"]
     assert "create or replace view `demo`.`devices`" in inside(plan(ditto, known), "view")
-    assert plan(ditto, known, versioning="manifest")["shows"] is False, "there never is a view"
+    # An earlier one would show readers what is older than what they saw.
+    earlier = facts("10-08") | {"view": table(None, text="")}
+    for other in ({}, {"changed": [changed("was changed after: WRITE")]}):
+        text = refusal(lambda other=other: plan(ditto, earlier | other))
+        assert "no view `demo`.`devices`, although execution 2024-10-08 00:00:00 was published" in text
+        assert "ditto_proxy_point_to --args '{model: devices, version: latest}'" in text
+        assert "dbt run --select devices --vars '{execution_date: 2024-10-08}'" in text
+    assert names(plan(ditto, earlier, dry=True)) == ["view"], "without rows, for what reads it"
+    assert plan(ditto, earlier, versioning="manifest")["shows"] is False, "there never is a view"
 
 
 def test_reasons(ditto: Ditto) -> None:
@@ -494,7 +502,8 @@ def test_each_execution_is_decided_as_if_those_before_it_had_run(ditto: Ditto) -
     empty = announce(ditto, facts(), "10-06", "10-07")
     assert [item["mode"] for item in empty["executions"]] == ["first", "normal"] and actions(empty) == [True, True]
     no_view = facts("10-09") | {"view": table(None, text="")}
-    assert actions(announce(ditto, no_view, "10-06", "10-07")) == [True, False], "the first one made the view"
+    late = announce(ditto, no_view, "10-06", "10-10")
+    assert [item["allowed"] for item in late["executions"]] == [False, True] and actions(late) == [False, True]
 
 
 @pytest.mark.parametrize(("rule", "allowed"), [("error", False), ("warn", True)])

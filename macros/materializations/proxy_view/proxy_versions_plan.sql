@@ -88,6 +88,22 @@
 {% endmacro %}
 
 
+{# Somebody dropped the view. An earlier execution is not what readers should find under its name. #}
+{% macro missing_view_problems(settings, facts) %}
+    {% set newest = facts.ledger.newest %}
+    {% if settings.versioning == 'manifest' or facts.view.exists or newest is none or settings.execution_time >= newest %}
+        {{ return([]) }}
+    {% endif %}
+    {{ return([{
+        'rule': 'error',
+        'found': 'no view ' ~ settings.view ~ ', although execution ' ~ newest ~ ' was published',
+        'expected': 'a view to leave as it is: this execution is earlier',
+        'fix': "show a version again: dbt run-operation ditto_proxy_point_to --args '{model: " ~ settings.model ~ ", version: latest}'"
+            ~ '\n            or run the newest execution first: ' ~ ditto.run_command(settings.model, newest)
+    }]) }}
+{% endmacro %}
+
+
 {# By its name, or by that of its table. #}
 {% macro is_held(settings, version) %}
     {% set names = [] if settings.legal_hold is boolean else settings.legal_hold %}

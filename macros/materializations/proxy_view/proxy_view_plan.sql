@@ -48,20 +48,19 @@
         {% do mode.update({'reason': '--full-refresh: a new version, like every run; nothing is dropped'}) %}
     {% endif %}
     {% set newest = facts.ledger.newest %}
-    {% set first = newest is none or (not facts.view.exists and settings.versioning != 'manifest') %}
-    {{ return(dict(mode, shows=first or settings.execution_time >= newest, restore=none, truncate=false, become_stale=[])) }}
+    {{ return(dict(mode, shows=newest is none or settings.execution_time >= newest, restore=none, truncate=false, become_stale=[])) }}
 {% endmacro %}
 
 
 {% macro proxy_view_problems(settings, facts) %}
-    {% if not facts.changed or settings.dry %}
-        {{ return([]) }}
+    {% if settings.dry or not facts.changed %}
+        {{ return([] if settings.dry else ditto.missing_view_problems(settings, facts)) }}
     {% endif %}
     {% set repairable = [] %}
     {% for each in facts.changed if each.problem.startswith('was changed') %}
         {% do repairable.append('restore table ' ~ each.table ~ ' to version as of 0') %}
     {% endfor %}
-    {{ return([{
+    {{ return(ditto.missing_view_problems(settings, facts) + [{
         'rule': settings.on_changed_version,
         'found': 'versions that are not what was written:\n    - ' ~ ditto.describe_changed(facts.changed),
         'expected': 'versions that nobody changes: they are written once',
