@@ -57,6 +57,10 @@ def test_versions_are_tables(project: Project, capsys: pytest.CaptureFixture[str
     assert "one of them, latest or previous" in unknown
     project.must_run("2024-10-09")
     assert shown(project) == "C", "the newest execution moves readers on"
+    # Somebody drops the view: an earlier execution does not take its place.
+    project.sql("drop view {schema}.published")
+    assert "no view" in project.run("2024-10-07").text
+    assert operation(project, "ditto_proxy_point_to", version="latest").ok and shown(project) == "C"
     assert verify(project, capsys) == ""
 
 
