@@ -100,6 +100,6 @@
 
 
 {% macro patterns() %}
-    {{ return(['dedup_insert', 'fast_metadata_cleaner', 'insert_overwrite', 'keyed_idempotency', 'merger', 'proxy_view', 'stateful_merge',
+    {{ return(['dedup_insert', 'fast_metadata_cleaner', 'file_ingest', 'insert_overwrite', 'keyed_idempotency', 'merger', 'proxy_view', 'stateful_merge',
         'transactional_writer']) }}
 {% endmacro %}

@@ -89,10 +89,12 @@
         {{ return({'version': head, 'base_version': head, 'rows_inserted': count, 'rows_updated': count, 'rows_deleted': count}) }}
     {% endif %}
     {% set metrics = commits[0].metrics %}
+    {# Rows that only moved to another file because their neighbours went are no new ones. #}
+    {% set written = metrics.get('numOutputRows', 0) | int - metrics.get('numCopiedRows', 0) | int %}
     {{ return({
         'version': commits[0].version,
         'base_version': (commits | last).read_version,
-        'rows_inserted': metrics.get('numTargetRowsInserted', metrics.get('numOutputRows', 0)),
+        'rows_inserted': metrics.get('numTargetRowsInserted', written),
         'rows_updated': metrics.get('numTargetRowsUpdated', 0),
         'rows_deleted': metrics.get('numTargetRowsDeleted', metrics.get('numDeletedRows'))
     }) }}

@@ -40,6 +40,9 @@
     {% if settings.pattern == 'proxy_view' %}
         {{ return('write a version, then show it' if decision.shows else 'write a version, and leave readers on the newest execution') }}
     {% endif %}
+    {% if settings.pattern == 'file_ingest' %}
+        {{ return('load the files that are new or changed') }}
+    {% endif %}
     {{ return(ditto.unit_action(settings, decision) if settings.units else none) }}
 {% endmacro %}
 

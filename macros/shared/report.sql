@@ -14,7 +14,7 @@
     {% if not outcome %}
         {{ return('DRY RUN, nothing written') }}
     {% endif %}
-    {% set parts = [] %}
+    {% set parts = (plan.notes or []) | list %}
     {% for word in ('inserted', 'updated', 'deleted') %}
         {% set number = outcome.get('rows_' ~ word) %}
         {% if number is not none and (number | int > 0 or word == 'inserted') %}

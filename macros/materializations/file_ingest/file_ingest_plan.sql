@@ -1,0 +1,87 @@
+{# Facts in, plan out. Pure. #}
+{% macro file_ingest_plan(node, settings, facts, compiled_code) %}
+    {% set sorted = facts.sorted %}
+    {% set mode = ditto.plan_mode(settings, facts) %}
+    {% set anew = mode.mode == 'full_refresh' %}
+    {% do ditto._refuse_files(settings, sorted) %}
+    {% do ditto.require_columns(settings, 'file_path_column', [settings.file_path_column], facts.increment) %}
+    {% set leased = (sorted.rows or anew or mode.mode == 'takeover') and true or false %}
+    {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if leased %}
+    {% set made = ditto._file_ingest_table(node, settings, facts, anew, fence) %}
+    {% if settings.dry %}
+        {{ return(ditto.new_plan(settings, facts, mode, made.steps if not facts.target.exists else [])) }}
+    {% endif %}
+    {% set steps = ([{'kind': 'intent', 'name': 'intent'}] if leased else []) + made.steps %}
+    {% if sorted.rows or anew %}
+        {% do steps.append({'kind': 'write', 'name': 'track', 'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew), fence, script=true)}) %}
+    {% endif %}
+    {% if sorted.load or sorted.replaced %}
+        {% do steps.append(ditto._load_step(settings, made.columns, sorted, ditto.ingest_sql(settings, compiled_code, sorted.load),
+            ditto.tag(dict(settings, mode=mode.mode)), fence)) %}
+        {% do steps.append({'kind': 'write', 'name': 'track_loaded', 'sql': ditto.fenced_sql(ditto.track_loaded_sql(settings), fence, script=true)}) %}
+    {% endif %}
+    {% do steps.append({'kind': 'outcome', 'name': 'outcome'}) %}
+    {{ return(dict(ditto.new_plan(settings, facts, mode, steps), notes=ditto._file_notes(sorted), details={
+        'files_loaded': sorted.load | length, 'files_failed': sorted.failed | length, 'files_skipped': sorted.duplicates
+    })) }}
+{% endmacro %}
+
+
+{# The table as it will be. Besides the columns of the SELECT each row has the load that brought it. #}
+{% macro _file_ingest_table(node, settings, facts, anew, fence) %}
+    {% set load = {'name': '_ditto_load', 'type': 'string', 'not_null': false, 'comment': ''} %}
+    {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract, {'delta.enableDeletionVectors': 'true'}) %}
+    {% do spec.update({'columns': spec.columns + [load]}) %}
+    {# A table of another pattern: its rows are of no file, and stay. #}
+    {% set lacks = [] %}
+    {% for column in facts.increment + [load] if facts.target.exists and not anew and column.name | lower in (settings.file_path_column | lower, '_ditto_load')
+        and column.name | lower not in ditto.lower_names(facts.target.columns) %}
+        {% do lacks.append(column) %}
+    {% endfor %}
+    {% set target = dict(facts.target, columns=facts.target.columns + lacks) %}
+    {% set made = ditto.plan_table(settings, dict(facts, increment=facts.increment + [load], target=target), spec, anew, fence) %}
+    {{ return(dict(made, steps=(ditto.add_columns_steps(settings, lacks, facts.target) if lacks else []) + made.steps)) }}
+{% endmacro %}
+
+
+{# One commit: the rows of the files that are loaded again go, and all rows of this load come. #}
+{% macro _load_step(settings, columns, sorted, sql, tag, fence) %}
+    {% set predicate = ditto.partition_predicate([{'name': '_ditto_load', 'type': 'string', 'value': settings.load}]) %}
+    {% if sorted.replaced %}
+        {% set predicate = predicate ~ ' or ' ~ ditto.among(ditto.quote(settings.file_path_column), sorted.replaced) %}
+    {% endif %}
+    {{ return({
+        'kind': 'write', 'name': 'load', 'inserts': true,
+        'sql': ditto.fenced_sql(ditto.replace_where_sql(settings, columns, ditto.ingest_rows_sql(settings, sql), predicate, tag), fence, script=true),
+        'diagnosis': {
+            'sql': ditto.rows_of_no_file_sql(settings, sql, sorted.load),
+            'found': 'rows that belong to no file of this load; the first of them',
+            'expected': 'in ' ~ settings.file_path_column ~ ' of each row the path that the file has in ditto.incoming(); nothing was written',
+            'fix': 'select the column as it is, without a join that can lose it or an expression that changes it'
+        }
+    }) }}
+{% endmacro %}
+
+
+{% macro _refuse_files(settings, sorted) %}
+    {% if sorted.refused %}
+        {% do ditto.error(settings.subject, 'files with one content (on_duplicate_content: error):\n    - ' ~ sorted.refused[:10] | join('\n    - ')
+            ~ ('\n    - and ' ~ (sorted.refused | length - 10) ~ ' more' if sorted.refused | length > 10 else ''),
+            'each content once; nothing was loaded', "remove the copies, or set on_duplicate_content='skip' or 'load' in the config of the model") %}
+    {% elif sorted.lost and not var('ditto_forget_files', false) %}
+        {% do ditto.error(settings.subject, '--full-refresh, and ' ~ sorted.lost | length ~ ' loaded files that are not in ' ~ settings.files.path
+            ~ ' any more:\n    - ' ~ sorted.lost[:10] | join('\n    - '), 'every file whose rows the table has: they could not be loaded again',
+            'bring the files back; or let their rows go: '
+            ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh', 'ditto_forget_files: true')) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# For dbt's log line. #}
+{% macro _file_notes(sorted) %}
+    {% set notes = [sorted.load | length ~ (' file' if sorted.load | length == 1 else ' files')] %}
+    {% for word, number in [['skipped', sorted.duplicates], ['failed', sorted.failed | length], ['waiting', sorted.waiting]] if number > 0 %}
+        {% do notes.append(number ~ ' ' ~ word) %}
+    {% endfor %}
+    {{ return(notes) }}
+{% endmacro %}

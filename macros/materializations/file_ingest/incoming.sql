@@ -1,0 +1,103 @@
+{# The files as a relation: a table without rows of its own over the folder, which the SELECT of the model reads. #}
+
+{# In the FROM of the model. The run puts the files that it is going to load in the place of the whole folder. #}
+{% macro incoming() %}
+    {% if not execute %}
+        {{ return('(select 1)') }}
+    {% endif %}
+    {% if model.config.materialized != 'file_ingest' %}
+        {% do ditto.error('model ' ~ model.name, "ditto.incoming() with materialized='" ~ model.config.materialized ~ "'",
+            "materialized='file_ingest'", 'change the config of the model') %}
+    {% endif %}
+    {{ return(ditto.incoming_sql(ditto.file_ingest_settings(model))) }}
+{% endmacro %}
+
+
+{# Each record with its file. `paths`: only these files; Spark opens no other. Pure. #}
+{% macro incoming_sql(settings, paths=none) %}
+    {% set columns = '* except (`_corrupt_record`)' if settings.files.corruptible else '*' %}
+    {% set only = '' if paths is none else ' where ' ~ (ditto.among('`_metadata`.`file_path`', paths) if paths else 'false') %}
+    {{ return('(select ' ~ columns ~ ', `_metadata`.`file_path` as ' ~ ditto.quote(settings.file_path_column) ~ ' from ' ~ settings.incoming ~ only ~ ')') }}
+{% endmacro %}
+
+
+{% macro among(column, values) %}
+    {% set literals = [] %}
+    {% for value in values %}
+        {% do literals.append(ditto.literal(value)) %}
+    {% endfor %}
+    {{ return(column ~ ' in (' ~ literals | join(', ') ~ ')') }}
+{% endmacro %}
+
+
+{# The SELECT of the model over some of the files. #}
+{% macro ingest_sql(settings, compiled_code, paths) %}
+    {{ return(ditto.increment_sql(compiled_code.replace(ditto.incoming_sql(settings), ditto.incoming_sql(settings, paths)))) }}
+{% endmacro %}
+
+
+{% macro require_incoming(settings, compiled_code) %}
+    {% if ditto.incoming_sql(settings) not in compiled_code %}
+        {% do ditto.error(settings.subject, 'a SELECT that does not read its files', 'the files in its FROM',
+            'select * from {{ ditto.incoming() }}') %}
+    {% endif %}
+{% endmacro %}
+
+
+{# Made once, and again when the config of the files has changed. What Spark remembers of the folder is forgotten. #}
+{% macro incoming_setup(settings) %}
+    {% set known = ditto.table_facts(settings.schema, settings.incoming_identifier) %}
+    {% set definition = local_md5(ditto.create_incoming_sql(settings, settings.files.schema or '')) %}
+    {% if known.exists and not (known.comment or '').startswith('ditto: the files of ' ~ settings.relation) %}
+        {% do ditto.error(settings.subject, 'a ' ~ known.type ~ ' under the name ' ~ settings.incoming ~ ', which ditto did not make',
+            'nothing: the files are read under this name', 'rename or drop it') %}
+    {% elif known.exists and definition not in known.comment %}
+        {% do ditto.send('drop_incoming', 'drop table ' ~ settings.incoming) %}
+    {% endif %}
+    {% if not known.exists or definition not in known.comment %}
+        {% set schema = settings.files.schema or ditto._schema_of_a_file(settings) %}
+        {% do ditto.send('create_schema', 'create schema if not exists ' ~ ditto.quote(settings.schema)) %}
+        {% do ditto.send('create_incoming', ditto.create_incoming_sql(settings, schema)
+            ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition)) %}
+    {% endif %}
+    {% do ditto.send('refresh_incoming', 'refresh table ' ~ settings.incoming) %}
+    {% do settings.files.update({'columns': ditto.known_table_facts(settings.schema, settings.incoming_identifier).columns}) %}
+{% endmacro %}
+
+
+{# An external table: dropping it leaves the files alone. Its options are the reader's. Pure. #}
+{% macro create_incoming_sql(settings, schema) %}
+{% set files = settings.files %}
+{% set corrupt = {'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_corrupt_record'} if files.corruptible else {} %}
+{# A header with other names, or in another order, would be read as if it were the right one. #}
+{% set strict = {'enforceSchema': 'false'} if files.format == 'csv' else {} %}
+create table if not exists {{ settings.incoming }} ({{ schema }}{{ ', `_corrupt_record` string' if files.corruptible }})
+using {{ files.format }}
+options ({{ ditto._properties(dict(dict(strict, **corrupt), **dict(files.options, **ditto.listing_options(files)))) }})
+location {{ ditto.literal(files.path) }}
+{%- endmacro %}
+
+
+{% macro listing_options(files) %}
+    {% set options = {'recursiveFileLookup': 'true' if files.recursive else 'false'} %}
+    {% do options.update({'pathGlobFilter': files.pattern}) if files.pattern %}
+    {{ return(options) }}
+{% endmacro %}
+
+
+{# Formats that carry a schema: that of the first file, in the order of their names, that can be read. It stays until the config of
+   the files changes. #}
+{% macro _schema_of_a_file(settings) %}
+    {% for row in ditto.list_folder(settings, '`_metadata`.`file_path` as `file_path`', 'order by 1 limit 20') %}
+        {% set file = settings.files.format ~ '.' ~ ditto.quote(row['file_path']) %}
+        {% set columns = [] %}
+        {% for column in (ditto.query_columns('select * from ' ~ file) if not ditto.fetch(ditto.caught_sql('select * from ' ~ file ~ ' limit 0', 'failed')) else []) %}
+            {% do columns.append(ditto.quote(column.name) ~ ' ' ~ column.type) %}
+        {% endfor %}
+        {% if columns %}
+            {{ return(columns | join(', ')) }}
+        {% endif %}
+    {% endfor %}
+    {% do ditto.error(settings.subject, 'no schema, and no file in ' ~ settings.files.path ~ ' that has a readable one', 'the columns of the files with their types',
+        "add the schema to files in the config of the model, for example 'schema': 'id bigint, amount double'") %}
+{% endmacro %}
