@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+from scripts.bench_files import files
 from scripts.bench_statements import label, timed_statements
 from scripts.bench_units import cleaning, many_units
 from tests.support import ROOT, Project, make_project, new_world, statements
@@ -270,7 +271,9 @@ def main() -> None:
     parser.add_argument("--stateful-size", type=int, default=5_000_000, help="rows for stateful_merge (5 million)")
     parser.add_argument("--unit-size", type=int, default=10_000_000, help="rows of the larger unit (10 million)")
     parser.add_argument("--units", type=int, default=400, help="units of one view (default: 400)")
-    parser.add_argument("--only", choices=["kernel", "stateful", "units", "plan", "statements"], help="one part of it")
+    parser.add_argument("--files", type=int, default=5_000, help="small files for file_ingest (default: 5,000)")
+    parser.add_argument("--large-file", type=int, default=200, help="megabytes of its large file (default: 200)")
+    parser.add_argument("--only", choices=["kernel", "stateful", "units", "files", "plan", "statements"], help="one part of it")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="ditto-bench-", ignore_cleanup_errors=True) as folder:
@@ -301,6 +304,8 @@ def main() -> None:
         if options.only in (None, "units"):
             cleaning(project, options.unit_size, options.rounds)
             many_units(project, options.units, options.rounds)
+        if options.only in (None, "files"):
+            files(project, options.files, options.large_file)
         if options.only in (None, "plan"):
             planning_over_time(project)
         if options.only in (None, "statements"):

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from tests.support import Outcome, Project, statements
 
-READS = re.compile(r"^\s*(/\*.*?\*/\s*)?(select|with|show|describe|desc)\b", re.IGNORECASE | re.DOTALL)
+READS = re.compile(r"^\s*(/\*.*?\*/\s*)?(select|with|show|describe|desc|refresh)\b", re.IGNORECASE | re.DOTALL)
+SCRIPT = re.compile(r"^\s*(/\*.*?\*/\s*)?begin\b", re.IGNORECASE | re.DOTALL)
+WRITES = re.compile(r"\b(insert|merge|update|delete|create|drop|alter|restore|truncate|execute)\b", re.IGNORECASE)
 
 
 @dataclass
@@ -35,7 +37,11 @@ class Scenario:
 
 def changes(recorded: list[str]) -> list[int]:
     """Numbers (from 1) of the statements that change something."""
-    return [number for number, sql in enumerate(recorded, start=1) if not READS.match(sql)]
+
+    def only_reads(sql: str) -> bool:
+        return bool(READS.match(sql)) or bool(SCRIPT.match(sql) and not WRITES.search(sql))
+
+    return [number for number, sql in enumerate(recorded, start=1) if not only_reads(sql)]
 
 
 def crash_everywhere(scenario: Scenario, project: Project) -> int:

@@ -9,51 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
 from tests.support import Project, statements
-
-SCHEMA = "id int, name string"
-
-
-class Landing:
-    """A folder in which files arrive. Times of change are set by hand, a minute apart, so that no clock is asked."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.clock = 1_700_000_000
-        folder.mkdir(parents=True)
-
-    def put(self, name: str, *lines: str, header: str = "id,name") -> None:
-        self.put_bytes(name, ("\n".join([*([header] if header else []), *lines]) + "\n").encode())
-
-    def put_bytes(self, name: str, content: bytes) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        self.clock += 60
-        os.utime(path, (self.clock, self.clock))
-
-    def remove(self, name: str) -> None:
-        (self.folder / name).unlink()
 
 
 @pytest.fixture
 def landing(project: Project) -> Landing:
     return Landing(project.path / "landing")
-
-
-def ingest(project: Project, landing: Landing, *, sql: str = "select * from {{ ditto.incoming() }}", files: dict | None = None, **config: object) -> None:
-    given = {"path": str(landing.folder), "format": "csv", "schema": SCHEMA, "options": {"header": True}, **(files or {})}
-    project.model("orders", sql, materialized="file_ingest", files=given, **config)
-
-
-def names(project: Project, table: str = "orders") -> list[tuple[object, ...]]:
-    """Rows with the name of their file."""
-    return project.rows(table, "id, name, element_at(split(file_path, '/'), -1)")
-
-
-def tracked(project: Project, columns: str = "status, attempts, record_count") -> dict[str, tuple[object, ...]]:
-    rows = project.sql(f"select element_at(split(file_path, '/'), -1), {columns} from {{schema}}.ditto_files where relation = '{{schema}}.orders'")
-    return {row[0]: row[1:] for row in rows}
 
 
 def test_each_content_comes_in_once(project: Project, landing: Landing) -> None:
@@ -66,7 +28,11 @@ def test_each_content_comes_in_once(project: Project, landing: Landing) -> None:
     assert "3 files, 3 inserted" in outcome.text
     first = [(1, "one", "a.csv"), (2, "two", "a.csv"), (3, "three", "b%20ü+%25,%7B1%7D'.csv")]
     assert names(project) == first
-    assert tracked(project) == {"a.csv": ("SUCCESS", 1, 2), "b%20ü+%25,%7B1%7D'.csv": ("SUCCESS", 1, 1), "none.csv": ("SUCCESS", 1, 0)}
+    assert tracked(project) == {
+        "a.csv": ("SUCCESS", 1, 2),
+        "b%20ü+%25,%7B1%7D'.csv": ("SUCCESS", 1, 1),
+        "none.csv": ("SUCCESS", 1, 0),
+    }
     before = project.versions("orders")
 
     # A second run opens no file and writes nothing but its outcome.
@@ -91,7 +57,12 @@ def test_each_content_comes_in_once(project: Project, landing: Landing) -> None:
     # The path whose content the copies have gets another one: one of the copies takes its place.
     landing.put("sub dir/b ü+%,{1}'.csv", "33,other")
     project.must_run("2026-01-05")
-    assert names(project) == [(1, "uno", "a.csv"), (3, "three", "c.csv"), (33, "other", first[2][2]), (5, "five", "e.csv")]
+    assert names(project) == [
+        (1, "uno", "a.csv"),
+        (3, "three", "c.csv"),
+        (33, "other", first[2][2]),
+        (5, "five", "e.csv"),
+    ]
 
     # A loaded file becomes a copy of another one: its rows leave with it.
     landing.put("a.csv", "5,five")
@@ -114,7 +85,9 @@ def test_a_broken_file_stops_no_other(project: Project, landing: Landing) -> Non
     assert state["broken.csv"][:2] == ("FAILED", 1) and "line 3 cannot be read: nope,bad" in state["broken.csv"][2]
     assert "line 1 has the header name, id, expected is id, name" in state["swapped.csv"][2]
     assert "Spark cannot read it as csv" in state["cut.csv.gz"][2]
-    details = project.sql("select get_json_object(details, '$.files_failed') from {schema}.ditto_ledger where event = 'committed'")
+    details = project.sql(
+        "select get_json_object(details, '$.files_failed') from {schema}.ditto_ledger where event = 'committed'"
+    )
     assert details == [("3",)]
 
     # Tried once more, then dead and left alone, until the file changes.
@@ -146,13 +119,23 @@ def test_a_broken_file_stops_no_other(project: Project, landing: Landing) -> Non
 @pytest.mark.parametrize("format", ["json", "parquet"])
 def test_other_formats(project: Project, landing: Landing, format: str) -> None:
     if format == "json":
-        ingest(project, landing, files={"format": "json", "options": {}, "pattern": "*.json"}, sql="select id, upper(name) as name, file_path from {{ ditto.incoming() }}")
+        ingest(
+            project,
+            landing,
+            files={"format": "json", "options": {}, "pattern": "*.json"},
+            sql="select id, upper(name) as name, file_path from {{ ditto.incoming() }}",
+        )
         landing.put("a.json", '{"id": 1, "name": "a"}', header="")
         landing.put("bad.json", '{"id": 2, "name": "b"}', '{"id": "x"}', header="")
         landing.put("other.txt", "nothing")
     else:
         files = {"format": "parquet", "schema": None, "options": {}, "pattern": "*.parquet"}
-        ingest(project, landing, files=files, sql="select cast(id as int) as id, upper(name) as name, file_path from {{ ditto.incoming() }}")
+        ingest(
+            project,
+            landing,
+            files=files,
+            sql="select cast(id as int) as id, upper(name) as name, file_path from {{ ditto.incoming() }}",
+        )
         for name, rows in (("a", "(1, 'a')"), ("b", "('x', 'b')")):
             folder = str(project.path / f"made_{name}")
             project.spark.sql(f"select * from values {rows} as t (id, name)").coalesce(1).write.parquet(folder)
@@ -165,4 +148,7 @@ def test_other_formats(project: Project, landing: Landing, format: str) -> None:
     if format == "json":
         assert list(messages) == ["bad.json"] and 'line 2 cannot be read: {"id": "x"}' in messages["bad.json"]
     else:
-        assert "not a parquet file" in messages["bad.parquet"] and "Spark cannot read it as parquet" in messages["b.parquet"]
+        assert (
+            "not a parquet file" in messages["bad.parquet"]
+            and "Spark cannot read it as parquet" in messages["b.parquet"]
+        )
