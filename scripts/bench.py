@@ -273,7 +273,8 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=400, help="units of one view (default: 400)")
     parser.add_argument("--files", type=int, default=5_000, help="small files for file_ingest (default: 5,000)")
     parser.add_argument("--large-file", type=int, default=200, help="megabytes of its large file (default: 200)")
-    parser.add_argument("--only", choices=["kernel", "stateful", "units", "files", "plan", "statements"], help="one part of it")
+    parts = ["kernel", "stateful", "units", "files", "plan", "statements"]
+    parser.add_argument("--only", choices=parts, help="one part of it")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="ditto-bench-", ignore_cleanup_errors=True) as folder:

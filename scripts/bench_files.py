@@ -18,7 +18,8 @@ def arrive(folder: Path, small: int, megabytes: int) -> int:
     for number in range(small):
         lines = "".join(f"{number * LINES + line},small {number}\n" for line in range(LINES))
         (folder / f"small_{number:05}.csv").write_text("id,name\n" + lines)
-    block = "".join(f"{line},a line of the large file that has some more text than the others have {line}\n" for line in range(10_000))
+    text = "a line of the large file that has some more text than the others have"
+    block = "".join(f"{line},{text} {line}\n" for line in range(10_000))
     blocks = max(1, megabytes * 1_000_000 // len(block))
     with (folder / "large.csv").open("w") as large:
         large.write("id,name\n")
@@ -46,5 +47,6 @@ def files(project: Project, small: int, megabytes: int) -> None:
     (folder / "one_more.csv").write_text("id,name\n1,one more\n")
     third = run(project, DAYS[2], "arrived")
     print(f"  loaded {loaded[0]:,} rows of {loaded[1]:,} files, {wrong} not SUCCESS, in {first:.0f} s")
-    print(f"  second run, nothing new / first run: {second / first:.3f} ({len(sent)} statements, {len(opened)} of them open a file)")
+    print(f"  second run, nothing new / first run: {second / first:.3f}")
+    print(f"  statements of the second run: {len(sent)}, of them {len(opened)} that open a file")
     print(f"  one more file / first run: {third / first:.3f}")

@@ -16,7 +16,7 @@ def day(number: int) -> str:
 
 
 def arrivals(landing: Landing, attempt: int) -> None:
-    """A new file, one that is overwritten, a copy of the new one, a broken one, and a loaded one that becomes a copy."""
+    """A new file, one that is overwritten, a copy of the new one, a broken one, a loaded one that becomes a copy."""
     landing.put(f"new{attempt}.csv", f"{attempt},new", f"{attempt + 1000},new")
     landing.put("same.csv", f"{attempt},overwritten")
     landing.put(f"copy{attempt}.csv", f"{attempt},new", f"{attempt + 1000},new")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyhive import hive
 
+from tests.functional.file_ingest.landing import Landing, ingest
 from tests.functional.stateful_merge.feed import DAYS, expected, letters
 from tests.support import ROOT, Project, environment, make_project, new_world
 
@@ -179,6 +180,26 @@ def test_two_runs_of_a_transactional_writer_at_once(server: Server, remote: Proj
     assert days_of(server, f"{remote.schema}.written") == [(f"2024-10-0{day}", 20, 20) for day in (1, 2, 3)]
     states = server.sql(f"select status, count(*) from {remote.schema}.ditto_state group by status")
     assert states == [("live", 3)]
+    server.inside(remote, "run-operation", "ditto_verify")
+
+
+def test_two_ingests_of_one_folder_at_once(server: Server, remote: Project) -> None:
+    """The same date twice, then two dates with files of which one is overwritten: no file is loaded twice."""
+    landing = Landing(remote.path / "landing")
+    ingest(remote, landing)
+    for number in range(30):
+        landing.put(f"{number}.csv", f"{number},a", f"{number},b")
+    at_once(server, remote, "2024-10-01", "2024-10-01")
+    for number in range(29, 45):
+        landing.put(f"{number}.csv", f"{number},c", f"{number},d")
+    at_once(server, remote, "2024-10-02", "2024-10-03")
+    table = f"{remote.schema}.orders"
+    assert server.sql(f"select name, count(*), count(distinct id) from {table} group by name order by name") == [
+        ("a", 29, 29), ("b", 29, 29), ("c", 16, 16), ("d", 16, 16)
+    ]  # fmt: skip
+    files = server.sql(f"select status, record_count, count(*) from {remote.schema}.ditto_files group by 1, 2")
+    assert files == [("SUCCESS", 2, 45)]
+    assert server.sql(f"select status, count(*) from {remote.schema}.ditto_state group by 1") == [("live", 3)]
     server.inside(remote, "run-operation", "ditto_verify")
 
 

@@ -52,13 +52,13 @@
         {% do ditto.error(settings.subject, 'a ' ~ known.type ~ ' under the name ' ~ settings.incoming ~ ', which ditto did not make',
             'nothing: the files are read under this name', 'rename or drop it') %}
     {% elif known.exists and definition not in known.comment %}
-        {% do ditto.send('drop_incoming', 'drop table ' ~ settings.incoming) %}
+        {% do ditto.send('drop_incoming', 'drop table if exists ' ~ settings.incoming) %}
     {% endif %}
     {% if not known.exists or definition not in known.comment %}
         {% set schema = settings.files.schema or ditto._schema_of_a_file(settings) %}
         {% do ditto.send('create_schema', 'create schema if not exists ' ~ ditto.quote(settings.schema)) %}
-        {% do ditto.send('create_incoming', ditto.create_incoming_sql(settings, schema)
-            ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition)) %}
+        {% do ditto.send('create_incoming', ditto.create_if_missing_sql(ditto.create_incoming_sql(settings, schema)
+            ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition))) %}
     {% endif %}
     {% do ditto.send('refresh_incoming', 'refresh table ' ~ settings.incoming) %}
     {% do settings.files.update({'columns': ditto.known_table_facts(settings.schema, settings.incoming_identifier).columns}) %}

@@ -1,0 +1,25 @@
+{{ config(
+    materialized='file_ingest',
+    files={
+        'path': var('landing', flags.PROJECT_DIR ~ '/seeds/demo/landing/2024-10-05'),
+        'format': 'json',
+        'schema': 'order_id bigint, device string, quantity int, ordered_at timestamp',
+        'pattern': '*.json'
+    }
+) }}
+
+with orders as (
+    select * from {{ ditto.incoming() }}
+),
+
+final as (
+    select
+        order_id,
+        device,
+        quantity,
+        ordered_at,
+        file_path
+    from orders
+)
+
+select * from final
