@@ -40,11 +40,7 @@
     {% set there = facts.dead_letters or ditto.no_table_facts() %}
     {% do ditto.refuse_foreign_dead_letters(settings.subject, dead, there) %}
     {% set rows = ditto.dead_rows_sql(settings, facts.increment, dead.raw_sql, scope) %}
-    {% set columns = [] %}
-    {% for column in ditto.dead_letters_columns() %}
-        {% do columns.append(dict(column, given=true)) %}
-    {% endfor %}
-    {% set replace = ditto.replace_where_sql(dead, columns, rows, scope.predicate or ditto.own_dead_letters(settings), tag) %}
+    {% set replace = ditto.replace_where_sql(dead, ditto.as_given(ditto.dead_letters_columns()), rows, scope.predicate or ditto.own_dead_letters(settings), tag) %}
     {% set make = {'kind': 'sql', 'name': 'dead_letters_table', 'sql': ditto.create_if_missing_sql(ditto.dead_letters_create_sql(dead))} %}
     {{ return(([] if there.exists else [make])
         + [{'kind': 'write', 'name': 'dead_letters', 'sql': ditto.fenced_sql(replace, fence, script=true)}]) }}
@@ -82,4 +78,12 @@
         {% do ditto.error(subject, 'a ' ~ there.type ~ ' under the name ' ~ dead.table ~ ', which ditto did not make',
             'nothing, or the dead letters of this model', 'rename or drop it') %}
     {% endif %}
+{% endmacro %}
+
+
+{# Columns as the builders take them: a SELECT that has them all. #}
+{% macro as_given(columns) %}
+    {% set given = [] %}
+    {% for column in columns %}{% do given.append(dict(column, given=true)) %}{% endfor %}
+    {{ return(given) }}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {# Pure builders. `dead`: the settings of a model's dead letters. #}
 
-{# The SELECT with the names of the rules that each row matches, joined by commas: empty for a row that may live. Null is no match.
+{# The SELECT with the names of the rules that each row matches, joined by commas: empty for a row that may live. Null is no match. In a
+   subquery that has a column of the same name, a rule says source.<column>.
    The line break ends a comment that somebody left at the end of a rule. #}
 {% macro judged_rows_sql(dead, sql) %}
 select *, concat_ws(','
@@ -10,7 +11,7 @@ select *, concat_ws(','
 {%- endfor %}) as `_ditto_reasons`
 from (
 {{ sql }}
-)
+) as source
 {%- endmacro %}
 
 

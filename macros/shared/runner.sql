@@ -56,6 +56,7 @@
         {% set guarded = ditto.guarded_sql(sql, step.inserts and true or false, step.constraints and true or false) %}
         {% set verdict = ditto.verdict(ditto.send(step.name, guarded)) %}
         {% if verdict == 'refused' %}
+            {% do ditto.send('undo', step.undo) if step.undo %}
             {% do ditto.explain_refusal(plan, step, lease) %}
             {{ return('') }}
         {% elif verdict != 'conflict' %}
