@@ -64,7 +64,9 @@
         {% set depth.now = depth.now + (1 if letter == '(' else -1) %}
         {% set depth.low = [depth.low, depth.now] | min %}
     {% endfor %}
-    {{ return(bare.strip() != '' and ';' not in bare and depth.now == 0 and depth.low == 0) }}
+    {# A comment alone is no condition. #}
+    {% set said = modules.re.sub('(?s)--[^\n]*|/[*].*?[*]/', '', text).strip() %}
+    {{ return(said != '' and ';' not in bare and depth.now == 0 and depth.low == 0) }}
 {% endmacro %}
 
 

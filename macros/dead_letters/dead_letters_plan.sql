@@ -1,17 +1,4 @@
-{# The steps that keep the dead letters of an execution. Pure, but for the facts. #}
-
-{# What is there under the name of the dead letters. A rule about unreadable records needs the column that tells of them. #}
-{% macro dead_letters_facts(settings, sql) %}
-    {% set dead = settings.dead_letters %}
-    {% if not dead or sql is none %}
-        {{ return(ditto.no_table_facts()) }}
-    {% endif %}
-    {% if dead.corrupt %}
-        {% do ditto.require_columns(settings, 'dead_letters: corrupt_records', ['_corrupt_record'], ditto.query_columns(dead.raw_sql)) %}
-    {% endif %}
-    {{ return(ditto.table_facts(dead.schema, dead.identifier)) }}
-{% endmacro %}
-
+{# The steps that keep the dead letters of an execution. Pure. #}
 
 {# The steps of a run, with those of its dead letters: after the checks and the intent, since they are a write too, and before the
    rows, so that a row is never in neither table. `steps`: of a plan that ends with an outcome, or nothing is written. #}

@@ -69,9 +69,9 @@ where `_ditto_reasons` <> ''
         {'name': 'attempts', 'type': 'int', 'comment': 'How often it was tried again'},
         {'name': 'file_path', 'type': 'string', 'comment': 'The file that it came from, where the pattern reads files'},
         {'name': 'load', 'type': 'string', 'comment': 'The load of that file'},
-        {'name': 'retry_id', 'type': 'string', 'comment': 'Of the retry that takes it into the table'},
-        {'name': 'invocation_id', 'type': 'string', 'comment': 'Of the dbt command that touched it last'},
-        {'name': 'at', 'type': 'timestamp', 'comment': 'When that was, for people'}
+        {'name': 'retry_id', 'type': 'string', 'comment': 'Of the retry that looked at it last'},
+        {'name': 'invocation_id', 'type': 'string', 'comment': 'Of the run that found it'},
+        {'name': 'at', 'type': 'timestamp', 'comment': 'When it was found, for people'}
     ]) }}
 {% endmacro %}
 

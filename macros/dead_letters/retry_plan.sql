@@ -1,10 +1,11 @@
 {# How the rows of a dead letter get into the table of its model. Pure. #}
 
 {# `merge`: like a late run of their execution. `insert`: besides the other rows of their execution. `replay`: only the execution
-   itself can take them in, since its result depends on what was applied before, on audits, or on the keys of a whole table. #}
+   itself can take them in, since its result depends on what was applied before, on audits, or on the keys of a whole table; or since
+   several executions may own one part of the table, and a row could be a letter of each of them. #}
 {% macro retry_kind(settings) %}
     {% if settings.pattern in ('stateful_merge', 'proxy_view') or settings.audits or settings.file_format != 'delta'
-        or (settings.write == 'overwrite' and settings.unique_key) %}
+        or (settings.write == 'overwrite' and settings.unique_key) or settings.overwrite == 'partitions' or settings.predicate %}
         {{ return('replay') }}
     {% elif settings.pattern in ('merger', 'keyed_idempotency', 'dedup_insert') or settings.write == 'merge' %}
         {{ return('merge') }}
@@ -13,14 +14,17 @@
 {% endmacro %}
 
 
-{# Why the letters of an execution have to wait, or none. `status`: of the execution in the ledger. `last`: what was applied last. #}
-{% macro retry_obstacle(settings, target, status, last) %}
+{# Why the letters of an execution have to wait, or none. `status`: of the execution in the ledger. `same_run`: were they found by the
+   run whose rows are in the table? `last`: the execution that was applied last. #}
+{% macro retry_obstacle(settings, target, status, same_run, last) %}
     {% if status != 'live' %}
         {{ return('the execution is ' ~ (status or 'not recorded')) }}
+    {% elif not same_run %}
+        {{ return('another run of the execution wrote what is in the table') }}
     {% elif not target.exists and ditto.retry_kind(settings) != 'replay' %}
         {{ return('there is no table ' ~ settings.table) }}
     {% elif ditto.replaces_all(settings, 'retry') and settings.execution_time != last %}
-        {{ return('the table holds execution ' ~ last ~ ' only') }}
+        {{ return('the table holds execution ' ~ (ditto.short_time(last) if last else 'none') ~ ' only') }}
     {% endif %}
     {{ return(none) }}
 {% endmacro %}
@@ -79,15 +83,17 @@
 
 
 {# `result`: {tried, in_table, passing, failed, dead, low, high}, `waiting`: [{time, letters, reason}]. #}
-{% macro retry_text(settings, result, max_retries, waiting, passing, left) %}
-    {% set attempts = ' (attempt ' ~ result.low ~ (' to ' ~ result.high if result.high != result.low else '') ~ ' of ' ~ max_retries ~ ')' %}
+{% macro retry_text(settings, dead, result, waiting, passing, left) %}
+    {% set attempts = ' (attempt ' ~ result.low ~ (' to ' ~ result.high if result.high != result.low else '') ~ ' of ' ~ dead.max_retries ~ ')' %}
     {% set kept = result.in_table ~ (' is' if result.in_table == 1 else ' are') ~ ' in the table' if not passing
         else result.passing ~ (' passes now' if result.passing == 1 else ' pass now') %}
     {% set lines = ['ditto: dead letters of ' ~ settings.relation ~ ': ' ~ result.tried ~ ' tried again: ' ~ kept ~ ', '
         ~ result.failed ~ ' failed again' ~ (attempts if result.failed else '') ~ ', ' ~ result.dead ~ ' dead'] %}
     {% for each in waiting %}
+        {# A model without rules does not look after letters that it once had. #}
         {% do lines.append('       ' ~ each.letters ~ ' of execution ' ~ ditto.short_time(each.time) ~ ' left alone, ' ~ each.reason ~ ': '
-            ~ ditto.run_command(settings.model, each.time)) %}
+            ~ ditto.run_command(settings.model, each.time) ~ ('' if settings.dead_letters else
+            '; then, since the model has no rules: delete from ' ~ dead.table ~ ' where ' ~ ditto.own_dead_letters({'execution_time': each.time}))) %}
     {% endfor %}
     {% for time in passing %}
         {% do lines.append('       ' ~ ('only the execution itself can take them in: ' if loop.first else ' ' * 45) ~ ditto.run_command(settings.model, time)) %}

@@ -1,20 +1,26 @@
 {# Pure builders of ditto_retry_dead_letters. `dead`: the settings of a model's dead letters; `predicate`: which of them. #}
 
-{# What there is to do: one group for each execution and each kind of record. What is on its way into the table comes first.
-   `tried`: the invocations of a retry that did not finish; what they looked at was counted. #}
+{# What there is to do: one group for each execution, each run that found letters and each kind of record. What is on its way into
+   the table comes first. `tried`: the invocations of a retry that did not finish; what they looked at was counted. #}
 {% macro retry_groups_sql(dead, statuses, execution_time=none, tried=[]) %}
-select cast(`execution_time` as string) as `time`, `record_type`, if(`status` = 'RETRYING', `retry_id`, null) as `moving`, count(*) as `letters`
+select cast(`execution_time` as string) as `time`, `invocation_id` as `found_by`, `record_type`, if(`status` = 'RETRYING', `retry_id`, null) as `moving`, count(*) as `letters`
 from {{ dead.table }}
 where `status` = 'RETRYING' or ({{ ditto.retry_candidates(statuses, tried) }}
     {{- ' and `execution_time` = ' ~ ditto.typed_literal(execution_time, 'timestamp_ntz') if execution_time is not none }})
 group by all
-order by `time`, `moving` nulls last, `record_type`
+order by `time`, `moving` nulls last, `found_by`, `record_type`
 {%- endmacro %}
 
 
 {% macro retry_candidates(statuses, tried=[]) %}
-    {% set terms = ['`status` in (' ~ ditto._literals(statuses) ~ ')'] + (['`invocation_id` not in (' ~ ditto._literals(tried) ~ ')'] if tried else []) %}
+    {% set terms = ['`status` in (' ~ ditto._literals(statuses) ~ ')'] + (['not coalesce(' ~ ditto._retried_by(tried) ~ ', false)'] if tried else []) %}
     {{ return(terms | join(' and ')) }}
+{% endmacro %}
+
+
+{# A retry_id begins with the invocation. #}
+{% macro _retried_by(invocations) %}
+    {{ return("substring_index(`retry_id`, ':', 1) in (" ~ ditto._literals(invocations) ~ ')') }}
 {% endmacro %}
 
 
@@ -36,10 +42,10 @@ from (
 {%- endmacro %}
 
 
-{# One commit: what passes is on its way, with the name of this retry; what fails again has one attempt more. Without a `retry_id`
-   only the latter. Equal records are judged once, so that a row of the table never meets two verdicts. #}
-{% macro judge_again_sql(dead, record_type, predicate, invocation_id, retry_id=none) %}
-{% set touched = '`invocation_id` = ' ~ ditto.literal(invocation_id) ~ ', `at` = current_timestamp()' %}
+{# One commit: what passes is on its way (if it `moves`), what fails again has one attempt more; both with the name of this retry.
+   Equal records are judged once, so that a row of the table never meets two verdicts. #}
+{% macro judge_again_sql(dead, record_type, predicate, retry_id, moves=true) %}
+{% set touched = '`retry_id` = ' ~ ditto.literal(retry_id) %}
 merge into {{ dead.table }} as target
 using (
 select `_ditto_record`, `_ditto_reasons`
@@ -48,8 +54,8 @@ from (
 )
 ) as source
 on target.`record` = source.`_ditto_record` and {{ predicate }}
-{%- if retry_id %}
-when matched and source.`_ditto_reasons` = '' then update set `status` = 'RETRYING', `retry_id` = {{ ditto.literal(retry_id) }}, {{ touched }}
+{%- if moves %}
+when matched and source.`_ditto_reasons` = '' then update set `status` = 'RETRYING', {{ touched }}
 {%- endif %}
 when matched and source.`_ditto_reasons` <> '' then update set {{ ditto._one_attempt_more(dead) }}, `reason` = source.`_ditto_reasons`, {{ touched }}
 {%- endmacro %}
@@ -62,7 +68,7 @@ when matched and source.`_ditto_reasons` <> '' then update set {{ ditto._one_att
 
 {# The engine did not take them: that was an attempt. #}
 {% macro put_back_sql(dead, retry_id) %}
-    {{ return('update ' ~ dead.table ~ ' set ' ~ ditto._one_attempt_more(dead) ~ ', `retry_id` = null where ' ~ ditto.moving_letters(retry_id)) }}
+    {{ return('update ' ~ dead.table ~ ' set ' ~ ditto._one_attempt_more(dead) ~ ' where ' ~ ditto.moving_letters(retry_id)) }}
 {% endmacro %}
 
 
@@ -75,7 +81,7 @@ when matched and source.`_ditto_reasons` <> '' then update set {{ ditto._one_att
 {% macro retried_sql(dead, invocations) %}
 select `status`, count(*) as `letters`, min(`attempts`) as `low`, max(`attempts`) as `high`
 from {{ dead.table }}
-where `status` <> 'RETRYING' and `invocation_id` in ({{ ditto._literals(invocations) }})
+where `status` <> 'RETRYING' and {{ ditto._retried_by(invocations) }}
 group by `status`
 {%- endmacro %}
 
@@ -98,4 +104,13 @@ select distinct `invocation_id`
 from {{ ledger }}
 where `relation` = {{ ditto.literal(relation) }} and `event` = 'started' and `token` > coalesce(
     (select max(`token`) from {{ ledger }} where `relation` = {{ ditto.literal(relation) }} and `event` <> 'started'), 0)
+{%- endmacro %}
+
+
+{# Which invocation wrote the rows of each execution that are in the table. #}
+{% macro applied_by_sql(ledger, relation) %}
+with {{ ditto.ledger_executions_sql(ledger, [relation]) }}
+select cast(`execution_time` as string) as `time`, `outcome`.`invocation_id`
+from executions
+where `outcome` is not null
 {%- endmacro %}

@@ -16,7 +16,10 @@
     {% do ditto.refuse_foreign_dead_letters(work.plan.subject, dead, there) %}
     {% set tried = ditto._unfinished_invocations(work) %}
     {% set wanted = ['FAILED', 'DEAD'] if include_dead else ['FAILED'] %}
-    {% do work.update({'node': node, 'dead': dead, 'tried': tried, 'candidates': ditto.retry_candidates(wanted, tried), 'statuses': ditto._statuses(node)}) %}
+    {% do work.update({'node': node, 'dead': dead, 'tried': tried, 'candidates': ditto.retry_candidates(wanted, tried), 'statuses': ditto._statuses(node), 'applied_by': {}}) %}
+    {% for row in ditto.fetch(ditto.applied_by_sql(ditto.ledger_table(), work.settings.relation)) %}
+        {% do work.applied_by.update({row['time']: row['invocation_id']}) %}
+    {% endfor %}
     {% set jobs = [] %}
     {% for group in (ditto.fetch(ditto.retry_groups_sql(dead, wanted, time, tried)) if there.exists else []) %}
         {% do jobs.append(ditto._retry_job(work, group, loop.index)) %}
@@ -37,7 +40,7 @@
         {% do passing.append(job.settings.execution_time) if job.passing %}
     {% endfor %}
     {% set left = ditto.fetch('select count(*) as `dead` from ' ~ dead.table ~ " where `status` = 'DEAD'")[0]['dead'] | int - result.dead if there.exists and not include_dead else 0 %}
-    {% do print(ditto.retry_text(work.settings, result, dead.max_retries, waiting, passing | unique | list, left)) %}
+    {% do print(ditto.retry_text(work.settings, dead, result, waiting, passing | unique | list, left)) %}
 {% endmacro %}
 
 
@@ -59,11 +62,13 @@
         {% do ditto.error(work.plan.subject, 'dead letters of execution ' ~ group['time'] ~ ', and ' ~ problem.found, problem.expected, problem.fix) %}
     {% endfor %}
     {% set last = work.ledger.last.execution_time if work.ledger.last else none %}
-    {% set fresh = ditto.own_dead_letters(settings) ~ ' and `record_type` = ' ~ ditto.literal(group['record_type']) ~ ' and ' ~ work.candidates %}
+    {% set fresh = ditto.own_dead_letters(settings) ~ ' and `invocation_id` = ' ~ ditto.literal(group['found_by'])
+        ~ ' and `record_type` = ' ~ ditto.literal(group['record_type']) ~ ' and ' ~ work.candidates %}
     {% set job = {
         'settings': settings, 'target': target, 'kind': kind, 'letters': group['letters'] | int, 'record_type': group['record_type'], 'fresh': fresh,
         'moving': group['moving'], 'retry_id': group['moving'] or settings.invocation_id ~ ':' ~ number, 'passing': 0,
-        'obstacle': ditto.retry_obstacle(settings, target, work.statuses.get(group['time']), last)
+        'obstacle': ditto.retry_obstacle(settings, target, work.statuses.get(group['time']),
+            work.applied_by.get(group['time']) == group['found_by'], last)
             or ('only a replay can take them in' if kind == 'replay' and group['moving'] else none)
     } %}
     {% if not job.obstacle and not job.moving %}
@@ -96,7 +101,7 @@
     {% set dead, plan = work.dead, work.plan %}
     {% set moving = ditto.moving_letters(job.retry_id) %}
     {% if not job.moving %}
-        {% set judge = ditto.judge_again_sql(dead, job.record_type, job.fresh, job.settings.invocation_id, none if job.kind == 'replay' else job.retry_id) %}
+        {% set judge = ditto.judge_again_sql(dead, job.record_type, job.fresh, job.retry_id, job.kind != 'replay') %}
         {% do ditto.guarded_write(plan, {'name': 'judge', 'sql': ditto.fenced_sql(judge, fence, script=true)}, lease) %}
     {% endif %}
     {% do result.update({'passing': result.passing + job.passing}) %}
