@@ -30,9 +30,11 @@
 {% endmacro %}
 
 
-{# What would be refused, asked before anything changes. `rows`: those that pass now. #}
-{% macro retry_checks(settings, columns, rows) %}
-    {% set checks = [] %}
+{# What would be refused, asked before anything changes. `rows`: those that pass now; `changed`: a SELECT of records that would not
+   come back as they were. #}
+{% macro retry_checks(settings, columns, rows, changed) %}
+    {% set checks = [{'sql': changed, 'found': 'records that cannot be read again as they were; the first of them',
+        'expected': 'values that JSON can hold; nothing was changed'}] %}
     {% if settings.unique_key and settings.pattern != 'dedup_insert' %}
         {% do checks.append(ditto.merger_key_check(settings, rows).diagnosis) %}
     {% elif settings.unique_key %}

@@ -36,9 +36,25 @@ order by `time`, `moving` nulls last, `found_by`, `record_type`
 select {{ '`_ditto_record`, ' if keep }}`_ditto_row`.*
     {{- ', cast(null as string) as `_corrupt_record`' if dead.corrupt and '`_corrupt_record`' not in record_type | lower }}
 from (
-    select `_ditto_record`, from_json(`_ditto_record`, {{ ditto.literal(record_type) }}, {{ ditto.json_options() }}) as `_ditto_row`
+    select `_ditto_record`, {{ ditto._read_record('`_ditto_record`', record_type) }} as `_ditto_row`
     from (select {{ 'distinct ' if keep }}`record` as `_ditto_record` from {{ dead.table }} where {{ predicate }})
 )
+{%- endmacro %}
+
+
+{# from_json has a use of its own for a column called _corrupt_record, unless it is told another name. #}
+{% macro _read_record(record, record_type) %}
+    {{ return('from_json(' ~ record ~ ', ' ~ ditto.literal(record_type) ~ ', ' ~ ditto.json_options()[:-1]
+        ~ ", 'columnNameOfCorruptRecord', '_ditto_unreadable'))") }}
+{% endmacro %}
+
+
+{# Records that would not come back as they were: from_json makes null of what it cannot read. #}
+{% macro changed_records_sql(dead, record_type, predicate) %}
+select `record` as `problem`
+from {{ dead.table }}
+where {{ predicate }} and not to_json({{ ditto._read_record('`record`', record_type) }}, {{ ditto.json_options() }}) <=> `record`
+limit 5
 {%- endmacro %}
 
 

@@ -77,7 +77,7 @@
             {% do job.update({'passing': ditto.fetch('select count(*) as `letters` from (\n' ~ rows ~ '\n)')[0]['letters'] | int}) %}
         {% else %}
             {% set columns = ditto.as_given(ditto.query_columns(rows)) %}
-            {% for check in ditto.retry_checks(settings, columns, rows) %}
+            {% for check in ditto.retry_checks(settings, columns, rows, ditto.changed_records_sql(work.dead, job.record_type, fresh)) %}
                 {% do ditto.refuse_problems(work.plan, check) %}
             {% endfor %}
         {% endif %}

@@ -56,7 +56,6 @@
         {% set guarded = ditto.guarded_sql(sql, step.inserts and true or false, step.constraints and true or false) %}
         {% set verdict = ditto.verdict(ditto.send(step.name, guarded)) %}
         {% if verdict == 'refused' %}
-            {% do ditto.send('undo', step.undo) if step.undo %}
             {% do ditto.explain_refusal(plan, step, lease) %}
             {{ return('') }}
         {% elif verdict != 'conflict' %}
@@ -118,6 +117,7 @@
             {% do problems.append(row['problem']) %}
         {% endfor %}
         {% if problems %}
+            {% do ditto.send('undo', step.undo) if step.undo %}
             {% do ditto.give_up(plan, lease) if lease and not plan.undo %}
             {% do ditto.error(plan.subject, diagnosis.found ~ ':\n    - ' ~ problems | join('\n    - '), diagnosis.expected, diagnosis.fix) %}
         {% endif %}
