@@ -58,11 +58,13 @@
     {% endfor %}
     {% set fields = ditto._outcome_fields(ditto.own_commits(plan, commits), commits[0].version if commits else none) %}
     {% do fields.update({'token': token, 'unit': plan.unit, 'inputs': tojson(plan.ledger.inputs), 'undoes_until': plan.undoes_until}) %}
+    {% set details = {'dead_letters': plan.found.dead_letters} if plan.dead_letters else {} %}
     {% if plan.details %}
         {% set own = ditto.own_commits(plan, commits) %}
         {% set metrics = own[0].metrics if own else {} %}
-        {% do fields.update({'details': tojson(dict(plan.details, files=metrics.get('numFiles', 0) | int, bytes=metrics.get('numOutputBytes', 0) | int))}) %}
+        {% do details.update(dict(plan.details, files=metrics.get('numFiles', 0) | int, bytes=metrics.get('numOutputBytes', 0) | int)) %}
     {% endif %}
+    {% do fields.update({'details': tojson(details)}) if details %}
     {% if token is not none and not plan.undoes_until %}
         {% do fields.update({'base_version': plan.base_version}) %}
     {% endif %}

@@ -11,10 +11,10 @@
     {% if not ledger.unfinished %}
         {% do print('ditto: ' ~ model ~ ' has no unfinished execution, nothing to release') %}
     {% endif %}
-    {% for open in ledger.unfinished if node.config.materialized == 'stateful_merge' %}
+    {% for open in ledger.unfinished if node.config.materialized == 'stateful_merge' and open.execution_time %}
         {% do ditto.release_stateful_merge(node, ledger, open) %}
     {% endfor %}
-    {% for open in ledger.unfinished if node.config.materialized != 'stateful_merge' %}
+    {% for open in ledger.unfinished if node.config.materialized != 'stateful_merge' or not open.execution_time %}
         {% if node.config.materialized == 'fast_metadata_cleaner' and open.mode == 'full_refresh' %}
             {% do ditto.error('ditto_release of ' ~ model, 'a full refresh that did not finish: ' ~ ditto.describe_holder(open),
                 'to finish it: other units may be dropped already, and nothing would tell which',

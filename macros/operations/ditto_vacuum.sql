@@ -36,7 +36,7 @@
 {% endmacro %}
 
 
-{# The Delta tables of a model: itself, or the one behind its view, and its raw rows. #}
+{# The Delta tables of a model: itself, or the one behind its view, its raw rows, and `beside` them its dead letters. #}
 {% macro _vacuum_tables(node) %}
     {% set tables = [] %}
     {% if adapter.check_schema_exists(none, node.schema) %}
@@ -47,10 +47,11 @@
             {% set settings = ditto.fast_metadata_cleaner_settings(node, execution_time='1970-01-01 00:00:00') %}
             {% set names = ditto.unit_facts(settings).units | map(attribute='identifier') | list %}
         {% endif %}
-        {% for name in names %}
+        {% set dead_letters = node.alias ~ '__dead_letters' %}
+        {% for name in names + [dead_letters] %}
             {% set facts = ditto.table_facts(node.schema, name) %}
             {% if facts.exists and facts.type == 'table' and facts.provider == 'delta' %}
-                {% do tables.append({'name': ditto.table_name(node.schema, name), 'properties': facts.properties}) %}
+                {% do tables.append({'name': ditto.table_name(node.schema, name), 'properties': facts.properties, 'beside': name == dead_letters}) %}
             {% endif %}
         {% endfor %}
     {% endif %}
@@ -79,11 +80,11 @@
 
 
 {% macro _vacuum(node, ledger, table, dry_run, retain) %}
-    {% set versioned = node.config.materialized == 'stateful_merge' and ditto.option(node, 'versioning', 'delta') == 'delta' %}
+    {% set versioned = node.config.materialized == 'stateful_merge' and ditto.option(node, 'versioning', 'delta') == 'delta' and not table.beside %}
     {% set settings = ditto.stateful_merge_settings(node, execution_time='1970-01-01 00:00:00') if versioned else none %}
     {% set window = {'hours': ditto.duration_hours(settings.backfill_window), 'name': 'backfill_window of the model'} if versioned
         else {'hours': 168, 'name': 'least that ditto keeps'} %}
-    {% if node.config.materialized == 'proxy_view' %}
+    {% if node.config.materialized == 'proxy_view' and not table.beside %}
         {# Every version that has to be kept is a version of this one table. #}
         {% set kept = ditto.proxy_view_settings(node, execution_time='1970-01-01 00:00:00') %}
         {% set window = {'hours': kept.keep_for if kept.keep_for and not kept.legal_hold else 876000, 'name': 'keep_for or legal_hold of the model'} %}

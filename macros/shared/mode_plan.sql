@@ -27,7 +27,8 @@
 {% macro new_plan(settings, facts, mode, steps) %}
     {% set plan = dict(settings, **mode) %}
     {% do plan.update({
-        'steps': steps,
+        'steps': ditto.with_dead_letters(settings, facts, mode, steps),
+        'found': {'dead_letters': 0},
         'ledger': facts.ledger,
         'versioned': settings.file_format == 'delta',
         'missing': not facts.target.exists,

@@ -21,6 +21,9 @@
             {% do parts.append(number ~ ' ' ~ word) %}
         {% endif %}
     {% endfor %}
+    {% if plan.dead_letters and plan.found.dead_letters > 0 %}
+        {% do parts.append(plan.found.dead_letters ~ ' dead letter' ~ ('s' if plan.found.dead_letters > 1 else '')) %}
+    {% endif %}
     {% if outcome.version is not none %}
         {% do parts.append('version ' ~ outcome.version ~ (' of ' ~ plan.identifier if plan.many_tables else '')) %}
     {% endif %}

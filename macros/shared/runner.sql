@@ -32,6 +32,8 @@
             {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}
             {% do run.update({'outcome': ditto.record_outcome(plan, run.lease)}) %}
+        {% elif step.kind == 'count' %}
+            {% do plan.found.update({'dead_letters': ditto.fetch(step.sql)[0]['dead_letters'] | int}) %}
         {% elif step.kind == 'try' %}
             {% do ditto.try_step(plan, step) %}
         {% elif step.kind == 'pin' %}
@@ -115,6 +117,7 @@
             {% do problems.append(row['problem']) %}
         {% endfor %}
         {% if problems %}
+            {% do ditto.send('undo', step.undo) if step.undo %}
             {% do ditto.give_up(plan, lease) if lease and not plan.undo %}
             {% do ditto.error(plan.subject, diagnosis.found ~ ':\n    - ' ~ problems | join('\n    - '), diagnosis.expected, diagnosis.fix) %}
         {% endif %}

@@ -22,6 +22,7 @@
         'cluster_by': ditto._cluster_by(node, file_format),
         'on_schema_change': ditto.choice(node, 'on_schema_change',
             ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'], 'ignore'),
+        'dead_letters': ditto.dead_letter_settings(node),
         'full_refresh': full_refresh,
         'dry': dry,
         'leased': false,
@@ -67,18 +68,26 @@
     {% if target.provider == 'delta' and (settings.leased or settings.full_refresh or ledger.unfinished) %}
         {% set head = ditto.commits(settings.table, 1)[0] %}
     {% endif %}
+    {% set dead_letters = ditto.dead_letters_facts(settings, sql) %}
     {{ return({
         'ledger': ledger,
         'target': target,
         'head': head.version,
         'head_at': head.at,
+        'dead_letters': dead_letters,
         'increment': ditto.query_columns(sql) if sql is not none else [],
         'contract': ditto.contract_columns(node) if sql is not none else []
     }) }}
 {% endmacro %}
 
 
-{# The model's SELECT as a subquery can hold it: without the semicolon that people leave at its end. #}
-{% macro increment_sql(compiled_code) %}
-    {{ return(compiled_code.strip().rstrip(';').strip()) }}
+{# The model's SELECT as a subquery can hold it: without the semicolon that people leave at its end. With `settings`: the rows of it
+   that no rule of dead_letters stops; everything that a run asks or writes is about those. #}
+{% macro increment_sql(compiled_code, settings=none) %}
+    {% set sql = compiled_code.strip().rstrip(';').strip() %}
+    {% if not settings or not settings.dead_letters %}
+        {{ return(sql) }}
+    {% endif %}
+    {% do settings.dead_letters.update({'raw_sql': sql}) %}
+    {{ return(ditto.living_rows_sql(settings.dead_letters, sql)) }}
 {% endmacro %}

@@ -293,6 +293,62 @@ def first_of_all() -> Scenario:
     return Scenario("merger, first of all", prepare, first_run, "merged", lambda attempt: rows, anew=anew)
 
 
+def stopping(materialized: str, **config: object) -> Scenario:
+    """Each attempt is the next day; row 3 of each day is a dead letter."""
+
+    def prepare(project: Project) -> None:
+        rules = [{"name": "third", "when": "id = 3"}]
+        project.model("slices", OVERWRITE, materialized=materialized, dead_letters=rules, **config)
+        project.must_run(day(0))
+
+    def expected(attempt: int) -> list[tuple[object, ...]]:
+        rows = slice_of(attempt + 1) if config.get("unique_key") else all_slices(attempt)
+        return [row for row in rows if row[0] != 3]
+
+    def one_letter_a_day(project: Project, attempt: int) -> None:
+        columns = "cast(execution_time as string), record, attempts"
+        found = project.sql(f"select {columns} from {{schema}}.slices__dead_letters")
+        assert sorted(row[0][:10] for row in found) == [day(number) for number in range(attempt + 2)]
+        assert all('"id":3' in row[1] and row[2] == 0 for row in found)
+
+    return Scenario(f"dead letters of {materialized}", prepare, normal_run, "slices", expected, also=one_letter_a_day)
+
+
+def healing(materialized: str, **config: object) -> Scenario:
+    """Rows 2 and 3 of each day are dead letters; one of them heals, and is tried again."""
+
+    def heal(project: Project, *healed: int) -> None:
+        project.source("healed", "id int", [(number,) for number in healed])
+
+    def prepare(project: Project) -> None:
+        heal(project)
+        sick = f"id >= 2 and not exists (select 1 from {project.schema}.healed where healed.id = source.id)"
+        rules = [{"name": "sick", "when": sick}]
+        project.model("slices", OVERWRITE, materialized=materialized, dead_letters=rules, **config)
+
+    def anew(project: Project, attempt: int) -> None:
+        heal(project)
+        project.must_run(day(attempt))
+        heal(project, 2)
+
+    def command(project: Project, attempt: int) -> Outcome:
+        arguments = f"{{model: slices, execution_date: {day(attempt)}}}"
+        return project.dbt("run-operation", "ditto_retry_dead_letters", "--args", arguments)
+
+    def expected(attempt: int) -> list[tuple[object, ...]]:
+        rows = slice_of(attempt) if config.get("unique_key") else all_slices(attempt - 1)
+        return [row for row in rows if row[0] != 3]
+
+    def tried_once(project: Project, attempt: int) -> None:
+        found = project.sql("select record, status, attempts from {schema}.slices__dead_letters")
+        assert len(found) == attempt + 1
+        assert all('"id":3' in row[0] and row[1:] == ("FAILED", 1) for row in found)
+
+    return Scenario(
+        f"ditto_retry_dead_letters, {materialized}", prepare, command, "slices", expected, anew=anew, also=tried_once
+    )
+
+
 SCENARIOS = {
     "merger, first run with a view": (first_of_all, 7),
     "merger": (merging, 2),
@@ -325,6 +381,10 @@ SCENARIOS = {
     "insert_overwrite delete_insert": (lambda: overwriting(mode="delete_insert"), 4),
     "insert_overwrite parquet": (lambda: overwriting(file_format="parquet"), 3),
     "insert_overwrite, full refresh": (lambda: refreshing(overwriting(), slice_of(1)), 4),
+    "dead letters, merger": (lambda: stopping("merger", unique_key="id"), 3),
+    "dead letters, fast_metadata_cleaner": (lambda: stopping("fast_metadata_cleaner", granularity="day"), 5),
+    "dead letters, retry": (lambda: healing("insert_overwrite", partition_by="day"), 5),
+    "dead letters, retry by merge": (lambda: healing("merger", unique_key="id"), 5),
     "insert_overwrite parquet, full refresh": (lambda: refreshing(overwriting(file_format="parquet"), slice_of(1)), 5),
 }
 
@@ -338,6 +398,7 @@ QUICK = {
     "fast_metadata_cleaner, reset",
     "proxy_view",
     "transactional_writer, audits",
+    "dead letters, retry",
 }
 
 

@@ -1,5 +1,5 @@
-{% macro dedup_insert_settings(node, full_refresh=false, dry=false) %}
-    {% set settings = ditto.common_settings(node, 'dedup_insert', full_refresh, dry) %}
+{% macro dedup_insert_settings(node, full_refresh=false, dry=false, execution_time=none) %}
+    {% set settings = ditto.common_settings(node, 'dedup_insert', full_refresh, dry, execution_time=execution_time) %}
     {% do ditto._refuse_merger_options(node, settings) %}
     {% do settings.update({
         'unique_key': ditto.list_option(node, 'unique_key'),

@@ -1,6 +1,6 @@
 {% materialization insert_overwrite, adapter='spark', supported_languages=['sql'] %}
     {% set settings = ditto.insert_overwrite_settings(model, should_full_refresh(), ditto.is_dry_run()) %}
-    {% set sql = ditto.increment_sql(compiled_code) %}
+    {% set sql = ditto.increment_sql(compiled_code, settings) %}
 
     {# Hooks before the facts: they may make what the model reads. #}
     {{ run_hooks(pre_hooks) }}

@@ -1,5 +1,5 @@
-{% macro insert_overwrite_settings(node, full_refresh=false, dry=false) %}
-    {% set settings = ditto.common_settings(node, 'insert_overwrite', full_refresh, dry, ['delta', 'parquet']) %}
+{% macro insert_overwrite_settings(node, full_refresh=false, dry=false, execution_time=none) %}
+    {% set settings = ditto.common_settings(node, 'insert_overwrite', full_refresh, dry, ['delta', 'parquet'], execution_time) %}
     {% set delta = settings.file_format == 'delta' %}
     {% set modes = ['predicate', 'partitions', 'table', 'delete_insert'] if delta else ['partitions', 'table'] %}
     {% do settings.update({

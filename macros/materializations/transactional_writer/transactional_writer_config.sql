@@ -1,6 +1,6 @@
-{% macro transactional_writer_settings(node, full_refresh=false, dry=false) %}
+{% macro transactional_writer_settings(node, full_refresh=false, dry=false, execution_time=none) %}
     {% set write = ditto.choice(node, 'write', ['merge', 'append', 'overwrite'], 'merge') %}
-    {% set settings = ditto.merger_settings(node, full_refresh, dry, 'transactional_writer', keyed=write == 'merge') %}
+    {% set settings = ditto.merger_settings(node, full_refresh, dry, 'transactional_writer', execution_time, keyed=write == 'merge') %}
     {% set candidate = settings.identifier ~ '__candidate' %}
     {% do settings.update({
         'write': write,
