@@ -16,7 +16,7 @@
         {% if file.problem %}
             {% do ditto._sort_failed(settings, sorted, file, tracked) %}
         {% elif tracked and tracked.loaded_hash == file.file_hash %}
-            {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=file.file_hash, record_count=tracked.record_count))
+            {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=file.file_hash))
                 if ditto._has_news(file, tracked) %}
         {% elif owner and settings.on_duplicate_content == 'error' %}
             {% do sorted.refused.append(file.file_path ~ ' has the content of ' ~ owner) %}
@@ -61,7 +61,7 @@
     {% elif tracked.landed %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=tracked.loaded_hash, record_count=tracked.record_count)) %}
     {% else %}
-        {% do sorted.rows.append(ditto._file_row(file, tracked, status='FAILED', loaded_hash=tracked.loaded_hash, record_count=tracked.record_count,
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='FAILED', loaded_hash=tracked.loaded_hash,
             error_message='the file went away before it was loaded')) %}
         {% do sorted.failed.append(sorted.rows[-1]) %}
     {% endif %}
@@ -70,8 +70,7 @@
 
 {# Rows of an older content stay: a file that is overwritten by a broken one loses nothing. #}
 {% macro _sort_failed(settings, sorted, file, tracked) %}
-    {% set row = ditto._file_row(file, tracked, error_message=file.problem, loaded_hash=tracked.loaded_hash if tracked else none,
-        record_count=tracked.record_count if tracked and tracked.loaded_hash else none) %}
+    {% set row = ditto._file_row(file, tracked, error_message=file.problem, loaded_hash=tracked.loaded_hash if tracked else none) %}
     {% do row.update({'status': 'DEAD' if row.attempts > settings.max_retries else 'FAILED'}) %}
     {% do sorted.rows.append(row) %}
     {% do sorted.failed.append(row) %}
@@ -114,6 +113,6 @@
         'hashed': file.hashed,
         'attempts': (tracked.attempts or 0) + (0 if settled else 1) if again else 1,
         'load': tracked.load if tracked else none,
-        'record_count': none, 'error_message': none, 'duplicate_of': none, 'loaded_hash': none
+        'record_count': tracked.record_count if tracked and kwargs.loaded_hash else none, 'error_message': none, 'duplicate_of': none, 'loaded_hash': none
     }, **kwargs)) }}
 {% endmacro %}
