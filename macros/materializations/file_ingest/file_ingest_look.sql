@@ -8,7 +8,7 @@
     {% set listed = files | selectattr('listed') | list %}
     {% do ditto._hash_files(settings, listed) %}
     {% if not anew %}
-        {% do files.extend(ditto._orphans(settings, listed)) %}
+        {% do files.extend(ditto._orphans(settings, files)) %}
     {% endif %}
     {% set unread = [] %}
     {% for file in files if file.listed and file.file_hash and (anew or not file.tracked or file.tracked.loaded_hash != file.file_hash) %}
@@ -87,11 +87,15 @@
 {% endmacro %}
 
 
-{# A file was not loaded since another one had the same content. Now that one has another content, and this one's turn comes. #}
+{# A file was not loaded since another one had the same content, or was about to bring it. Now that one has another content, or went
+   away before its load came through, and this one's turn comes. #}
 {% macro _orphans(settings, files) %}
     {% set left = [] %}
-    {% for file in files if file.file_hash and file.tracked and file.tracked.loaded_hash and file.tracked.loaded_hash != file.file_hash %}
-        {% do left.append(file.tracked.loaded_hash) %}
+    {% for file in files if file.tracked and (file.file_hash or not file.listed) %}
+        {% set tracked = file.tracked %}
+        {% do left.append(tracked.loaded_hash) if file.listed and tracked.loaded_hash and tracked.loaded_hash != file.file_hash %}
+        {% do left.append(tracked.file_hash) if tracked.status in ('IN_PROGRESS', 'PENDING') and not tracked.duplicate_of
+            and tracked.file_hash not in (file.file_hash, tracked.loaded_hash) %}
     {% endfor %}
     {% set known = files | map(attribute='file_path') | list %}
     {{ return(ditto._as_files(ditto.fetch(ditto.orphans_sql(settings, left | unique | list, known))) if left else []) }}
