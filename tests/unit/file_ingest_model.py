@@ -87,7 +87,7 @@ class World:
                 "hash_sql": lambda settings, paths: ("hash", paths),
                 "hash_in_pieces_sql": lambda settings, paths: ("hash", paths),
                 "orphans_sql": lambda settings, hashes, known: ("orphans", hashes, known),
-                "loaded_counts_sql": lambda settings, *asked: ("loaded", *asked),
+                "loaded_counts_sql": lambda settings, loads, paths: ("loaded", loads, paths),
                 "_inspect_files": self._inspect,
             }
         )
@@ -126,15 +126,16 @@ class World:
         if meanwhile:
             meanwhile()
         self._track(found["rows"], anew)
-        if crash != "track":
+        died = crash == "track" or not set(found["load"]) <= self.folder.keys()  # Spark fails where a file went away
+        if not died:
             self._load(found, mine["load"])
-        if crash is None:
+        if not died and crash is None:
             self._track_loaded(mine["load"])
         return found
 
     def _track(self, rows: list[dict[str, Any]], anew: bool) -> None:
         if anew:
-            self.table, self.tracker = {}, {}
+            self.table, self.tracker, self.uncertain = {}, {}, set()
         for row in rows:
             assert row["status"] in ("PENDING", "IN_PROGRESS", "SUCCESS", "FAILED", "DEAD")
             self.tracker[row["file_path"]] = dict(row)
@@ -144,7 +145,7 @@ class World:
         for path in found["replaced"]:
             self.table.pop(path, None)
             self.uncertain.discard(path)
-        for path in [path for path in found["load"] if path in self.folder]:
+        for path in found["load"]:
             assert path not in self.table, f"{path} is loaded twice"
             self.table[path] = (self.folder[path].content, load)
             self.uncertain |= {path} if self.folder[path].modified != seen[path] else set()
@@ -214,11 +215,11 @@ class World:
             if path in self.folder and path not in known and row["duplicate_of"] and row["file_hash"] in hashes
         ]
 
-    def _loaded(self, loads: list[str]) -> list[dict[str, str]]:
+    def _loaded(self, loads: list[str], paths: list[str]) -> list[dict[str, str]]:
         return [
             {"loaded": json.dumps({"load": load, "file_path": path, "records": row_count(content)})}
             for path, (content, load) in self.table.items()
-            if load in loads and row_count(content)
+            if (load in loads or path in paths) and row_count(content)
         ]
 
     def _inspect(self, settings: dict[str, Any], files: list[dict[str, Any]]) -> None:

@@ -46,24 +46,30 @@
 {% endmacro %}
 
 
-{# Files of a run that died. Its load was one commit: if one row of it is in the table, all are, and only the tracker is behind. #}
+{# Files of a run that died. Its load was one commit: if one row of it is in the table, all are, and only the tracker is behind. A load
+   without rows leaves no trace but that the older rows of its files are gone. #}
 {% macro _settle_unfinished(settings, target, files) %}
-    {% set loads = [] %}
+    {% set loads, paths = [], [] %}
     {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' %}
         {% do loads.append(file.tracked.load) %}
+        {% do paths.append(file.file_path) %}
     {% endfor %}
     {% if not loads or not target.exists or '_ditto_load' not in ditto.lower_names(target.columns) %}
         {{ return('') }}
     {% endif %}
-    {% set counts, landed = {}, [] %}
-    {% for row in ditto.fetch(ditto.loaded_counts_sql(settings, loads | unique | list)) %}
+    {% set counts, landed, held = {}, {}, {} %}
+    {% for row in ditto.fetch(ditto.loaded_counts_sql(settings, loads | unique | list, paths)) %}
         {% set found = fromjson(row['loaded']) %}
-        {% do landed.append(found.load) %}
+        {% do landed.update({found.load: true}) %}
+        {% do held.update({found.file_path: true}) %}
         {% do counts.update({found.load ~ ' ' ~ found.file_path: found.records}) %}
     {% endfor %}
     {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' and file.tracked.load in landed %}
         {% do file.tracked.update({'landed': true, 'loaded_hash': none if file.tracked.duplicate_of else file.tracked.file_hash,
             'record_count': counts.get(file.tracked.load ~ ' ' ~ file.file_path, 0)}) %}
+    {% endfor %}
+    {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' and not file.tracked.landed and file.file_path not in held %}
+        {% do file.tracked.update({'loaded_hash': none, 'record_count': 0}) %}
     {% endfor %}
 {% endmacro %}
 
