@@ -79,10 +79,11 @@
 
 {# Not loaded, since another file has brought its rows. Had it other rows before, they leave the table in the same load. #}
 {% macro _sort_duplicate(settings, sorted, file, tracked, owner) %}
-    {% set emptied = tracked and ditto._may_have_rows(file, tracked) and not (tracked.status == 'SUCCESS' and not tracked.loaded_hash) %}
+    {% set emptied = ditto._may_have_rows(file, tracked) and not (tracked and tracked.status == 'SUCCESS' and not tracked.loaded_hash) %}
     {% if emptied %}
         {% do sorted.replaced.append(file.file_path) %}
-        {% do sorted.rows.append(ditto._file_row(file, tracked, status='IN_PROGRESS', load=settings.load, loaded_hash=tracked.loaded_hash, duplicate_of=owner)) %}
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='IN_PROGRESS', load=settings.load,
+            loaded_hash=tracked.loaded_hash if tracked else none, duplicate_of=owner)) %}
     {% elif not (tracked and tracked.status == 'SUCCESS' and tracked.duplicate_of == owner and not ditto._has_news(file, tracked)) %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', record_count=0, duplicate_of=owner)) %}
     {% endif %}
