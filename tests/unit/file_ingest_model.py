@@ -116,7 +116,7 @@ class World:
     def run(
         self, crash: str | None = None, anew: bool = False, meanwhile: Callable[[], None] | None = None
     ) -> dict[str, Any]:
-        """`crash`: track or load, the last statement that comes through. `meanwhile`: after the look, before the load."""
+        """`crash`: track or load, the last statement that comes through. `meanwhile`: between look and load."""
         self.runs += 1
         self._tick()
         mine = self.settings | {"load": f"load {self.runs}"}
@@ -205,7 +205,9 @@ class World:
         for path in paths:
             content = self.folder[path].content
             owners = [other for other, row in self.tracker.items() if row["loaded_hash"] == content]
-            rows.append(self._as_json(self._listed(path) | {"hashed": self.clock, "file_hash": content, "owners": owners}))
+            rows.append(
+                self._as_json(self._listed(path) | {"hashed": self.clock, "file_hash": content, "owners": owners})
+            )
         return rows
 
     def _orphans(self, hashes: list[str], known: list[str]) -> list[dict[str, str]]:
@@ -238,11 +240,15 @@ class World:
     # The oracle.
 
     def expected(self, anew: bool = False) -> dict[str, str]:
-        """The content of each path in the table after a run: what is there and not replaced, then what is new, by age."""
+        """The content of each path in the table after a run: what is there and stays, then what is new, by age."""
         before = {} if anew else self.loaded()
         good = {path: file for path, file in self.folder.items() if not is_broken(file.content)}
         certain = before.keys() - self.uncertain
-        after = {path: was for path, was in before.items() if path not in good or path in certain and good[path].content == was}
+        after = {
+            path: was
+            for path, was in before.items()
+            if path not in good or path in certain and good[path].content == was
+        }
         kept = {was for path, was in after.items() if path in certain}
         for path, file in sorted(good.items(), key=lambda item: (item[1].modified, item[0])):
             if path not in after and (self.settings["on_duplicate_content"] == "load" or file.content not in kept):

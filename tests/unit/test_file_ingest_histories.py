@@ -79,20 +79,37 @@ def check_tracker(world: World) -> None:
 
 
 @pytest.mark.parametrize("rule", ["skip", "load"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_histories(ditto: Ditto, rule: str, seed: int) -> None:
     read = settings(ditto, on_duplicate_content=rule, max_retries=1)
-    for number in range(20):
-        dice = random.Random(f"{seed} {number}")
+    for number in range(25):
+        dice = random.Random(f"{rule} {seed} {number}")
         world = World(ditto, read)
         story: list[str] = []
         try:
-            for _ in range(dice.randint(3, 8)):
+            for _ in range(dice.randint(2, 5)):
                 story += [change(world, dice) for _ in range(dice.randint(0, 3))]
                 story += [change_while_it_runs(world, dice)] if dice.random() < 0.1 else []
-                story.append(check_run(world, dice, anew=dice.random() < 0.1))
+                story.append(check_run(world, dice, anew=dice.random() < 0.05))
             world.run()
             again = world.run()
             assert not again["load"] and not again["replaced"], "a run without news loads nothing"
         except AssertionError as error:
-            raise AssertionError(f"{rule}, seed {seed} {number}: {'; '.join(story)}") from error
+            raise AssertionError(f"{rule}, {seed} {number}: {'; '.join(story)}") from error
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_few_files_at_a_time_end_in_the_same_table(ditto: Ditto, limit: int) -> None:
+    for number in range(20):
+        dice = random.Random(f"{limit} {number}")
+        world = World(ditto, settings(ditto, max_files=limit, max_retries=1))
+        story = []
+        for _ in range(3):
+            story += [change(world, dice) for _ in range(4)]
+            world.run(crash := dice.choice([None, "track", "load"]))
+            story.append(f"run, dies after {crash}" if crash else "run")
+        last = [world.run() for _ in range(15)][-1]
+        good = {file.content for file in world.folder.values() if not is_broken(file.content)}
+        found = Counter(filter(row_count, world.loaded().values()))
+        assert not last["load"] and last["waiting"] == 0, story
+        assert set(filter(row_count, good)) <= found.keys() and set(found.values()) <= {1}, story
