@@ -14,14 +14,18 @@
         'ask': 'Do rows need a key that has to be made from their attributes, such as that of a session?'} %}
     {% set full = {'argument': 'full_dataset', 'yes': versions, 'no': keys,
         'ask': 'Is each run the full dataset, or a whole part of it (a day, an hour) that can be computed again?'} %}
-    {{ return({'argument': 'all_or_nothing', 'yes': 'transactional_writer', 'no': full,
-        'ask': 'Do several datasets, or a dataset and its audits, have to become visible together or not at all?'}) }}
+    {% set together = {'argument': 'all_or_nothing', 'yes': 'transactional_writer', 'no': full,
+        'ask': 'Do several datasets, or a dataset and its audits, have to become visible together or not at all?'} %}
+    {{ return({'argument': 'from_files', 'yes': 'file_ingest', 'no': together,
+        'ask': 'Do the rows come from files that arrive in a folder?'}) }}
 {% endmacro %}
 
 
 {# Why, and the config to begin with. #}
 {% macro choose_reasons() %}
     {{ return({
+        'file_ingest': {'config': "materialized='file_ingest', files={'path': '/landing/orders', 'format': 'json', 'schema': 'id bigint'}",
+            'why': 'each content comes in once, whatever its file is called; a changed file replaces its own rows, a broken one stops no other'},
         'transactional_writer': {'config': "materialized='transactional_writer', write='merge', unique_key='id'",
             'why': 'everything is one commit: if one row of one dataset or one audit fails, readers see nothing of it'},
         'proxy_view': {'config': "materialized='proxy_view'",

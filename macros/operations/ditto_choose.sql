@@ -2,12 +2,12 @@
    dbt run-operation ditto_choose
    dbt run-operation ditto_choose --args '{full_dataset: true, keep_all_versions: true}' #}
 {% macro ditto_choose(
-    all_or_nothing=none, full_dataset=none, keep_all_versions=none, cleaning_gets_slow=none, generated_keys=none, updates=none,
-    exact_backfill=none
+    from_files=none, all_or_nothing=none, full_dataset=none, keep_all_versions=none, cleaning_gets_slow=none, generated_keys=none,
+    updates=none, exact_backfill=none
 ) %}
     {% set answers = {} %}
     {% for argument, answer in dict({
-        'all_or_nothing': all_or_nothing, 'full_dataset': full_dataset, 'keep_all_versions': keep_all_versions,
+        'from_files': from_files, 'all_or_nothing': all_or_nothing, 'full_dataset': full_dataset, 'keep_all_versions': keep_all_versions,
         'cleaning_gets_slow': cleaning_gets_slow, 'generated_keys': generated_keys, 'updates': updates, 'exact_backfill': exact_backfill
     }, **kwargs).items() if answer is not none or argument in kwargs %}
         {% do answers.update({argument: answer}) %}

@@ -12,7 +12,7 @@ from dbt_common.exceptions import CompilationError
 from macro_harness import Ditto
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAVES: list[tuple[str, dict[str, bool]]] = [
+OTHERS: list[tuple[str, dict[str, bool]]] = [
     ("transactional_writer", {"all_or_nothing": True}),
     ("proxy_view", {"all_or_nothing": False, "full_dataset": True, "keep_all_versions": True}),
     (
@@ -46,7 +46,10 @@ LEAVES: list[tuple[str, dict[str, bool]]] = [
     ),
     ("dedup_insert", {"all_or_nothing": False, "full_dataset": False, "generated_keys": False, "updates": False}),
 ]
-EVERY = [*LEAVES[5][1], "keep_all_versions", "cleaning_gets_slow"]
+LEAVES = [("file_ingest", {"from_files": True}), *((name, {"from_files": False} | yes) for name, yes in OTHERS)]
+EVERY = [*LEAVES[6][1], "keep_all_versions", "cleaning_gets_slow"]
+
+NEITHER = {"from_files": False, "all_or_nothing": False}
 
 
 def chosen(ditto: Ditto, **answers: Any) -> str | None:
@@ -78,7 +81,8 @@ def test_nothing_else_is_reached(ditto: Ditto) -> None:
             seen.add(choice["pattern"])
         else:
             assert choice["question"]["argument"] not in answers
-        deciding = {"all_or_nothing", "keep_all_versions", "cleaning_gets_slow", "generated_keys", "exact_backfill"}
+        deciding = {"from_files", "all_or_nothing", "keep_all_versions", "cleaning_gets_slow", "generated_keys"}
+        deciding |= {"exact_backfill"}
         assert len([name for name in deciding if answers.get(name)]) <= 1, "each of them leads to another pattern"
     assert seen == patterns == {pattern for pattern, _ in LEAVES} == set(ditto.choose_reasons())
 
@@ -91,12 +95,15 @@ def test_nothing_else_is_reached(ditto: Ditto) -> None:
         ({"generated_keys": True, "updates": True}, "keyed_idempotency"),
         ({"all_or_nothing": True, "full_dataset": True}, "transactional_writer"),
         ({"all_or_nothing": True, "updates": True}, "transactional_writer"),
-        ({"full_dataset": True}, "(all_or_nothing)"),
-        ({"all_or_nothing": False}, "(full_dataset)"),
-        ({"all_or_nothing": False, "updates": True}, "(generated_keys)"),
-        ({"all_or_nothing": False, "full_dataset": True}, "(keep_all_versions)"),
-        ({"all_or_nothing": False, "full_dataset": True, "keep_all_versions": False}, "(cleaning_gets_slow)"),
-        ({"all_or_nothing": False, "full_dataset": False, "exact_backfill": False}, "(generated_keys)"),
+        ({"from_files": True, "full_dataset": True}, "file_ingest"),
+        ({"full_dataset": True}, "(from_files)"),
+        ({"all_or_nothing": False}, "(from_files)"),
+        ({"from_files": False, "full_dataset": True}, "(all_or_nothing)"),
+        (NEITHER, "(full_dataset)"),
+        (NEITHER | {"updates": True}, "(generated_keys)"),
+        (NEITHER | {"full_dataset": True}, "(keep_all_versions)"),
+        (NEITHER | {"full_dataset": True, "keep_all_versions": False}, "(cleaning_gets_slow)"),
+        (NEITHER | {"full_dataset": False, "exact_backfill": False}, "(generated_keys)"),
     ],
 )
 def test_some_answers(ditto: Ditto, answers: dict[str, bool], result: str) -> None:
@@ -104,7 +111,7 @@ def test_some_answers(ditto: Ditto, answers: dict[str, bool], result: str) -> No
 
 
 def test_the_next_question_has_its_argument(ditto: Ditto) -> None:
-    ditto.ditto_choose(all_or_nothing=False)
+    ditto.ditto_choose(**NEITHER)
     text = ditto.logs[0]
     assert text.startswith("ditto: one more answer is needed\n")
     assert "visible together or not at all? no\n  Is each run the full dataset" in text
@@ -120,6 +127,7 @@ def test_the_next_question_has_its_argument(ditto: Ditto) -> None:
         ({"full_dataset": False, "keep_all_versions": True}, "full_dataset: false and keep_all_versions: true"),
         ({"full_dataset": True, "updates": True}, "full_dataset: true and updates: true"),
         ({"updates": False, "exact_backfill": True}, "updates: false and exact_backfill: true"),
+        ({"from_files": True, "exact_backfill": True}, "from_files: true and exact_backfill: true"),
         ({"all_or_nothing": True, "generated_keys": True}, "all_or_nothing: true and generated_keys: true"),
         ({"generated_keys": True, "keep_all_versions": True}, "keep_all_versions: true and generated_keys: true"),
         (
@@ -142,7 +150,6 @@ def test_without_answers_the_tree_is_shown(ditto: Ditto) -> None:
     leaves = re.findall(r"(?:yes|no): +(\w+)$", text, re.MULTILINE)
     assert sorted(leaves) == sorted(ditto.patterns())
     assert sorted(re.findall(r"\? \((\w+)\)$", text, re.MULTILINE)) == sorted(EVERY)
-    assert "file_ingest" not in text
 
 
 def test_the_readme_has_the_same_tree(ditto: Ditto) -> None:

@@ -16,7 +16,7 @@
         {% if file.problem %}
             {% do ditto._sort_failed(settings, sorted, file, tracked) %}
         {% elif tracked and tracked.loaded_hash == file.file_hash %}
-            {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=file.file_hash, record_count=tracked.record_count))
+            {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=file.file_hash))
                 if ditto._has_news(file, tracked) %}
         {% elif owner and settings.on_duplicate_content == 'error' %}
             {% do sorted.refused.append(file.file_path ~ ' has the content of ' ~ owner) %}
@@ -61,7 +61,7 @@
     {% elif tracked.landed %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=tracked.loaded_hash, record_count=tracked.record_count)) %}
     {% else %}
-        {% do sorted.rows.append(ditto._file_row(file, tracked, status='FAILED', loaded_hash=tracked.loaded_hash, record_count=tracked.record_count,
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='FAILED', loaded_hash=tracked.loaded_hash,
             error_message='the file went away before it was loaded')) %}
         {% do sorted.failed.append(sorted.rows[-1]) %}
     {% endif %}
@@ -70,8 +70,7 @@
 
 {# Rows of an older content stay: a file that is overwritten by a broken one loses nothing. #}
 {% macro _sort_failed(settings, sorted, file, tracked) %}
-    {% set row = ditto._file_row(file, tracked, error_message=file.problem, loaded_hash=tracked.loaded_hash if tracked else none,
-        record_count=tracked.record_count if tracked and tracked.loaded_hash else none) %}
+    {% set row = ditto._file_row(file, tracked, error_message=file.problem, loaded_hash=tracked.loaded_hash if tracked else none) %}
     {% do row.update({'status': 'DEAD' if row.attempts > settings.max_retries else 'FAILED'}) %}
     {% do sorted.rows.append(row) %}
     {% do sorted.failed.append(row) %}
@@ -80,10 +79,11 @@
 
 {# Not loaded, since another file has brought its rows. Had it other rows before, they leave the table in the same load. #}
 {% macro _sort_duplicate(settings, sorted, file, tracked, owner) %}
-    {% set emptied = tracked and ditto._may_have_rows(file, tracked) and not (tracked.status == 'SUCCESS' and not tracked.loaded_hash) %}
+    {% set emptied = ditto._may_have_rows(file, tracked) and not (tracked and tracked.status == 'SUCCESS' and not tracked.loaded_hash) %}
     {% if emptied %}
         {% do sorted.replaced.append(file.file_path) %}
-        {% do sorted.rows.append(ditto._file_row(file, tracked, status='IN_PROGRESS', load=settings.load, loaded_hash=tracked.loaded_hash, duplicate_of=owner)) %}
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='IN_PROGRESS', load=settings.load,
+            loaded_hash=tracked.loaded_hash if tracked else none, duplicate_of=owner)) %}
     {% elif not (tracked and tracked.status == 'SUCCESS' and tracked.duplicate_of == owner and not ditto._has_news(file, tracked)) %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', record_count=0, duplicate_of=owner)) %}
     {% endif %}
@@ -114,6 +114,6 @@
         'hashed': file.hashed,
         'attempts': (tracked.attempts or 0) + (0 if settled else 1) if again else 1,
         'load': tracked.load if tracked else none,
-        'record_count': none, 'error_message': none, 'duplicate_of': none, 'loaded_hash': none
+        'record_count': tracked.record_count if tracked and kwargs.loaded_hash else none, 'error_message': none, 'duplicate_of': none, 'loaded_hash': none
     }, **kwargs)) }}
 {% endmacro %}

@@ -8,7 +8,7 @@
     {% set listed = files | selectattr('listed') | list %}
     {% do ditto._hash_files(settings, listed) %}
     {% if not anew %}
-        {% do files.extend(ditto._orphans(settings, listed)) %}
+        {% do files.extend(ditto._orphans(settings, files)) %}
     {% endif %}
     {% set unread = [] %}
     {% for file in files if file.listed and file.file_hash and (anew or not file.tracked or file.tracked.loaded_hash != file.file_hash) %}
@@ -46,24 +46,30 @@
 {% endmacro %}
 
 
-{# Files of a run that died. Its load was one commit: if one row of it is in the table, all are, and only the tracker is behind. #}
+{# Files of a run that died. Its load was one commit: if one row of it is in the table, all are, and only the tracker is behind. A load
+   without rows leaves no trace but that the older rows of its files are gone. #}
 {% macro _settle_unfinished(settings, target, files) %}
-    {% set loads = [] %}
+    {% set loads, paths = [], [] %}
     {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' %}
         {% do loads.append(file.tracked.load) %}
+        {% do paths.append(file.file_path) %}
     {% endfor %}
     {% if not loads or not target.exists or '_ditto_load' not in ditto.lower_names(target.columns) %}
         {{ return('') }}
     {% endif %}
-    {% set counts, landed = {}, [] %}
-    {% for row in ditto.fetch(ditto.loaded_counts_sql(settings, loads | unique | list)) %}
+    {% set counts, landed, held = {}, {}, {} %}
+    {% for row in ditto.fetch(ditto.loaded_counts_sql(settings, loads | unique | list, paths)) %}
         {% set found = fromjson(row['loaded']) %}
-        {% do landed.append(found.load) %}
+        {% do landed.update({found.load: true}) %}
+        {% do held.update({found.file_path: true}) %}
         {% do counts.update({found.load ~ ' ' ~ found.file_path: found.records}) %}
     {% endfor %}
     {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' and file.tracked.load in landed %}
         {% do file.tracked.update({'landed': true, 'loaded_hash': none if file.tracked.duplicate_of else file.tracked.file_hash,
             'record_count': counts.get(file.tracked.load ~ ' ' ~ file.file_path, 0)}) %}
+    {% endfor %}
+    {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' and not file.tracked.landed and file.file_path not in held %}
+        {% do file.tracked.update({'loaded_hash': none, 'record_count': 0}) %}
     {% endfor %}
 {% endmacro %}
 
@@ -87,11 +93,15 @@
 {% endmacro %}
 
 
-{# A file was not loaded since another one had the same content. Now that one has another content, and this one's turn comes. #}
+{# A file was not loaded since another one had the same content, or was about to bring it. Now that one has another content, or went
+   away before its load came through, and this one's turn comes. #}
 {% macro _orphans(settings, files) %}
     {% set left = [] %}
-    {% for file in files if file.file_hash and file.tracked and file.tracked.loaded_hash and file.tracked.loaded_hash != file.file_hash %}
-        {% do left.append(file.tracked.loaded_hash) %}
+    {% for file in files if file.tracked and (file.file_hash or not file.listed) %}
+        {% set tracked = file.tracked %}
+        {% do left.append(tracked.loaded_hash) if file.listed and tracked.loaded_hash and tracked.loaded_hash != file.file_hash %}
+        {% do left.append(tracked.file_hash) if tracked.status in ('IN_PROGRESS', 'PENDING') and not tracked.duplicate_of
+            and tracked.file_hash not in (file.file_hash, tracked.loaded_hash) %}
     {% endfor %}
     {% set known = files | map(attribute='file_path') | list %}
     {{ return(ditto._as_files(ditto.fetch(ditto.orphans_sql(settings, left | unique | list, known))) if left else []) }}

@@ -102,9 +102,10 @@ limit 5
 {%- endmacro %}
 
 
-{% macro loaded_counts_sql(settings, loads) %}
+{# Rows of some loads, and of some files whatever brought them. #}
+{% macro loaded_counts_sql(settings, loads, paths) %}
 select to_json(struct(`_ditto_load` as `load`, {{ ditto.quote(settings.file_path_column) }} as `file_path`, count(*) as `records`)) as `loaded`
 from {{ settings.table }}
-where {{ ditto.among('`_ditto_load`', loads) }}
+where {{ ditto.among('`_ditto_load`', loads) }} or {{ ditto.among(ditto.quote(settings.file_path_column), paths) }}
 group by `_ditto_load`, {{ ditto.quote(settings.file_path_column) }}
 {%- endmacro %}
