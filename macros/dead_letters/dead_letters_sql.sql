@@ -28,7 +28,9 @@ where `_ditto_reasons` = ''
 {# What is not, as rows of the table of dead letters. `scope`: SQL for `file_path` and `load`, over the columns of the SELECT. #}
 {% macro dead_rows_sql(settings, increment, sql, scope={}) %}
 {% set dead = settings.dead_letters %}
-{% set recorded = 'select *, to_json(struct(*), ' ~ ditto.json_options() ~ ') as `_ditto_record`\nfrom (\n' ~ sql ~ '\n)' %}
+{# In the order of record_type. #}
+{% set names = increment | map(attribute='name') | list + (['_corrupt_record'] if dead.corrupt else []) %}
+{% set recorded = 'select *, to_json(struct(' ~ ditto.quote_all(names) ~ '), ' ~ ditto.json_options() ~ ') as `_ditto_record`\nfrom (\n' ~ sql ~ '\n)' %}
 select
     {{ ditto.typed_literal(settings.execution_time, 'timestamp_ntz') }} as `execution_time`,
     `_ditto_reasons` as `reason`,

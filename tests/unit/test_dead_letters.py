@@ -110,7 +110,7 @@ def test_the_dead_rows_keep_the_record_and_its_types(ditto: Ditto) -> None:
     assert "'x' as `load`" in text and "cast(null as string) as `file_path`" in text
     assert text.endswith("where `_ditto_reasons` <> ''")
     # The record is made before the rules are asked, so that it holds the row and nothing else.
-    assert text.index("`_ditto_reasons` from (") < text.index("to_json(struct(*)")
+    assert text.index("`_ditto_reasons` from (") < text.index("to_json(struct(`o``dd`, `_corrupt_record`)")
     never = settings(ditto, dead_letters=[NEGATIVE], max_retries=0)
     assert "'DEAD' as `status`" in sql(ditto.dead_rows_sql(never, [], "select 1"))
 

@@ -279,7 +279,7 @@ def version_plan(**changes: Any) -> dict[str, Any]:
 def test_details_are_recorded_with_what_the_commit_weighs(ditto: Ditto) -> None:
     (event,) = ditto.outcome_events(version_plan(), [commit(1, None, operation="CHANGE COLUMN"), made()], token=3)
     assert json.loads(event["details"]) == {"version": "v1", "shown": True, "files": 3, "bytes": 2048}
-    assert (event["version"], event["base_version"], event["rows_inserted"], event["generation"]) == (0, None, "7", 1)
+    assert (event["version"], event["base_version"], event["rows_inserted"], event["generation"]) == (0, None, 7, 1)
     assert (event["seq"], event["token"]) == (6, 3), "the intent is the first event of the run"
 
 

@@ -19,6 +19,8 @@
         'load': run_started_at.strftime('%Y%m%dT%H%M%S') ~ '-' ~ invocation_id,
         'leased': true
     }) %}
+    {# They are replaced with the rows of their file, and not with those of an execution. #}
+    {% do settings.dead_letters.update({'own_steps': true}) if settings.dead_letters %}
     {% do ditto._check_file_ingest(settings) %}
     {{ return(settings) }}
 {% endmacro %}

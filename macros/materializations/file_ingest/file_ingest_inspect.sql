@@ -87,5 +87,5 @@
 
 {# With the rule corrupt_records among the dead letters a broken record costs itself, and not its file. #}
 {% macro keeps_corrupt_records(settings) %}
-    {{ return(settings.files.corruptible and (settings.get('dead_letters') or {}).get('corrupt', false)) }}
+    {{ return(settings.files.corruptible and settings.dead_letters and settings.dead_letters.corrupt) }}
 {% endmacro %}

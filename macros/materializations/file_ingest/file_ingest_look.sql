@@ -60,9 +60,9 @@
     {% set counts, landed, held = {}, {}, {} %}
     {% for row in ditto.fetch(ditto.loaded_counts_sql(settings, loads | unique | list, paths)) %}
         {% set found = fromjson(row['loaded']) %}
-        {% do landed.update({found.load: true}) %}
+        {% do landed.update({found.get('load'): true}) %}
         {% do held.update({found.file_path: true}) %}
-        {% do counts.update({found.load ~ ' ' ~ found.file_path: found.records}) %}
+        {% do counts.update({found.get('load') ~ ' ' ~ found.file_path: found.records}) %}
     {% endfor %}
     {% for file in files if file.tracked and file.tracked.status == 'IN_PROGRESS' and file.tracked.load in landed %}
         {% do file.tracked.update({'landed': true, 'loaded_hash': none if file.tracked.duplicate_of else file.tracked.file_hash,

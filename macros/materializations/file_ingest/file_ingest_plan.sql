@@ -15,11 +15,11 @@
     {% if sorted.rows or anew %}
         {% do steps.append({'kind': 'write', 'name': 'track', 'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew), fence, script=true)}) %}
     {% endif %}
-    {% if sorted.load or sorted.replaced %}
-        {% do steps.append(ditto._load_step(settings, made.columns, sorted, ditto.ingest_sql(settings, compiled_code, sorted.load),
-            ditto.tag(dict(settings, mode=mode.mode)), fence)) %}
-        {% do steps.append({'kind': 'write', 'name': 'track_loaded', 'sql': ditto.fenced_sql(ditto.track_loaded_sql(settings), fence, script=true)}) %}
-    {% endif %}
+    {% set work = {'settings': settings, 'facts': facts, 'sorted': sorted, 'columns': made.columns, 'fence': fence, 'tag': ditto.tag(dict(settings, mode=mode.mode)),
+        'sql': ditto.ingest_sql(settings, compiled_code, sorted.load)} %}
+    {% do steps.extend(ditto._load_steps(work)) if sorted.load or sorted.replaced %}
+    {% do steps.append({'kind': 'write', 'name': 'forget_dead_letters', 'sql': ditto.fenced_sql('delete from ' ~ settings.dead_letters.table
+        ~ ' where not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence, script=true)}) if anew and settings.dead_letters and facts.dead_letters.exists %}
     {% do steps.append({'kind': 'outcome', 'name': 'outcome'}) %}
     {{ return(dict(ditto.new_plan(settings, facts, mode, steps), notes=ditto._file_notes(sorted), details={
         'files_loaded': sorted.load | length, 'files_failed': sorted.failed | length, 'files_skipped': sorted.duplicates
@@ -44,22 +44,42 @@
 {% endmacro %}
 
 
-{# One commit: the rows of the files that are loaded again go, and all rows of this load come. #}
-{% macro _load_step(settings, columns, sorted, sql, tag, fence) %}
-    {% set predicate = ditto.partition_predicate([{'name': '_ditto_load', 'type': 'string', 'value': settings.load}]) %}
-    {% if sorted.replaced %}
-        {% set predicate = predicate ~ ' or ' ~ ditto.among(ditto.quote(settings.file_path_column), sorted.replaced) %}
+{# The rows of the files that are loaded again go, and all rows of this load come, in one commit. So do the dead letters, before
+   them: a row is never in neither table. #}
+{% macro _load_steps(work) %}
+    {% set settings, sorted, fence = work.settings, work.sorted, work.fence %}
+    {% set dead = settings.dead_letters %}
+    {% set path = ditto.quote(settings.file_path_column) %}
+    {% set steps = [] %}
+    {% if dead %}
+        {% do steps.extend(ditto.dead_letters_steps(settings, work.facts, work.tag, fence, {
+            'predicate': ditto._replaced(ditto.own_load(settings, 'load'), '`file_path`', sorted.replaced),
+            'file_path': path, 'load': ditto.literal(settings.load)
+        })) %}
     {% endif %}
-    {{ return({
+    {% set predicate = ditto._replaced(ditto.own_load(settings, '_ditto_load'), path, sorted.replaced) %}
+    {% do steps.append({
         'kind': 'write', 'name': 'load', 'inserts': true,
-        'sql': ditto.fenced_sql(ditto.replace_where_sql(settings, columns, ditto.ingest_rows_sql(settings, sql), predicate, tag), fence, script=true),
+        'sql': ditto.fenced_sql(ditto.replace_where_sql(settings, work.columns, ditto.ingest_rows_sql(settings, work.sql), predicate, work.tag), fence, script=true),
         'diagnosis': {
-            'sql': ditto.rows_of_no_file_sql(settings, sql, sorted.load),
+            'sql': ditto.rows_of_no_file_sql(settings, work.sql, sorted.load),
             'found': 'rows that belong to no file of this load; the first of them',
             'expected': 'in ' ~ settings.file_path_column ~ ' of each row the path that the file has in ditto.incoming(); nothing was written',
             'fix': 'select the column as it is, without a join that can lose it or an expression that changes it'
         }
-    }) }}
+    }) %}
+    {% do steps.append({'kind': 'write', 'name': 'track_loaded', 'sql': ditto.fenced_sql(ditto.track_loaded_sql(settings), fence, script=true)}) %}
+    {{ return(steps + (ditto.count_dead_letters_steps(settings, ditto.own_load(settings, 'load')) if dead else [])) }}
+{% endmacro %}
+
+
+{% macro own_load(settings, column) %}
+    {{ return(ditto.partition_predicate([{'name': column, 'type': 'string', 'value': settings.load}])) }}
+{% endmacro %}
+
+
+{% macro _replaced(own, path, paths) %}
+    {{ return(own ~ (' or ' ~ ditto.among(path, paths) if paths else '')) }}
 {% endmacro %}
 
 

@@ -8,7 +8,7 @@
         {'name': 'size', 'type': 'bigint', 'comment': 'Bytes'},
         {'name': 'modified_at', 'type': 'timestamp', 'comment': 'As the file system says'},
         {'name': 'status', 'type': 'string', 'comment': 'PENDING, IN_PROGRESS, SUCCESS, FAILED or DEAD'},
-        {'name': 'record_count', 'type': 'bigint', 'comment': 'Rows of this file in the table'},
+        {'name': 'record_count', 'type': 'bigint', 'comment': 'Rows that it brought to the table'},
         {'name': 'error_message', 'type': 'string', 'comment': 'Why it did not come in'},
         {'name': 'attempts', 'type': 'int', 'comment': 'How often this content was tried'},
         {'name': 'duplicate_of', 'type': 'string', 'comment': 'The file that has the same content and was loaded instead'},

@@ -15,7 +15,7 @@
 
 {# Each record with its file. `paths`: only these files; Spark opens no other. Pure. #}
 {% macro incoming_sql(settings, paths=none) %}
-    {% set columns = '* except (`_corrupt_record`)' if settings.files.corruptible else '*' %}
+    {% set columns = '* except (`_corrupt_record`)' if settings.files.corruptible and not ditto.keeps_corrupt_records(settings) else '*' %}
     {% set only = '' if paths is none else ' where ' ~ (ditto.among('`_metadata`.`file_path`', paths) if paths else 'false') %}
     {{ return('(select ' ~ columns ~ ', `_metadata`.`file_path` as ' ~ ditto.quote(settings.file_path_column) ~ ' from ' ~ settings.incoming ~ only ~ ')') }}
 {% endmacro %}
@@ -32,7 +32,7 @@
 
 {# The SELECT of the model over some of the files. #}
 {% macro ingest_sql(settings, compiled_code, paths) %}
-    {{ return(ditto.increment_sql(compiled_code.replace(ditto.incoming_sql(settings), ditto.incoming_sql(settings, paths)))) }}
+    {{ return(ditto.increment_sql(compiled_code.replace(ditto.incoming_sql(settings), ditto.incoming_sql(settings, paths)), settings)) }}
 {% endmacro %}
 
 

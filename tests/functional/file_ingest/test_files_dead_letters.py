@@ -1,0 +1,49 @@
+"""Dead letters of files: a broken record costs itself and not its file, and leaves with its file."""
+
+from __future__ import annotations
+
+from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
+from tests.support import Project
+
+NEGATIVE = {"name": "negative", "when": "id < 0"}
+
+
+def letters(project: Project) -> list[tuple[object, ...]]:
+    columns = "element_at(split(file_path, '/'), -1), reason, record, status, attempts"
+    return [
+        (*row[:2], row[2].split('"file_path"')[0], *row[3:]) for row in project.rows("orders__dead_letters", columns)
+    ]
+
+
+def test_a_broken_record_costs_itself(project: Project) -> None:
+    landing = Landing(project.path / "landing")
+    ingest(project, landing, dead_letters=["corrupt_records", NEGATIVE])
+    landing.put("a.csv", "1,one", "-2,minus", "x,bad")
+    landing.put("b.csv", "-3,minus", "4,four")
+    outcome = project.must_run("2026-01-01")
+    assert "2 files, 2 inserted, 3 dead letters" in outcome.text
+    assert names(project) == [(1, "one", "a.csv"), (4, "four", "b.csv")]
+    assert [(row[0], row[1]) for row in letters(project)] == [
+        ("a.csv", "corrupt_record"), ("a.csv", "negative"), ("b.csv", "negative")
+    ]  # fmt: skip
+    assert "_corrupt_record" not in project.spark.table(f"{project.schema}.orders").columns
+    assert tracked(project) == {"a.csv": ("SUCCESS", 1, 1), "b.csv": ("SUCCESS", 1, 1)}
+
+    # The dead letters of a file are replaced with its rows; those of others stay, also when the same execution runs again.
+    landing.put("a.csv", "1,uno", "-20,minus")
+    assert "1 file, 1 inserted, 1 deleted, 1 dead letter" in project.must_run("2026-01-01").text
+    assert [(row[0], row[1]) for row in letters(project)] == [("a.csv", "negative"), ("b.csv", "negative")]
+    assert project.must_run("2026-01-01").ok and len(letters(project)) == 2
+
+    # The rule was too strict: what passes now joins the rows of its file, and goes with them.
+    ingest(project, landing, dead_letters=["corrupt_records", {"name": "negative", "when": "id < -10"}])
+    retry = project.dbt("run-operation", "ditto_retry_dead_letters", "--args", "{model: orders}")
+    assert retry.ok, retry.text
+    assert names(project) == [(-3, "minus", "b.csv"), (1, "uno", "a.csv"), (4, "four", "b.csv")]
+    assert [(row[0], *row[3:]) for row in letters(project)] == [("a.csv", "FAILED", 1)]
+    landing.put("b.csv", "5,five")
+    project.must_run("2026-01-02")
+    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv")]
+    again = project.must_run("2026-01-03", "--full-refresh")
+    assert "2 files, 2 inserted, 1 dead letter" in again.text
+    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv")] and len(letters(project)) == 1
