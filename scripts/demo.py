@@ -255,7 +255,7 @@ def main() -> None:
             arrive(day)
         again = ["--full-refresh"] if number == 0 and is_there("devices") else []
         # A full refresh loads the files that are there; of those that an earlier demo had loaded, some are not.
-        given = {"execution_date": day, "landing": str(LANDING), "ditto_forget_files": bool(again)}
+        given = {"execution_date": day, "ditto_forget_files": bool(again)}
         seconds = dbt("run", "--vars", json.dumps(given), *again)
         print(f"  {seconds:5.1f} s  dbt run --vars '{{execution_date: {day}}}'{' --full-refresh' if again else ''}")
         expected.run(day)
@@ -263,7 +263,7 @@ def main() -> None:
             results[name].append(compare(name, expected))
         if what == "backfill" or STEPS[number + 1][1] == "backfill":
             backfill.append((f"after the backfill of {day}" if what == "backfill" else "before", executions()))
-    print(f"  {dbt('test', '--vars', json.dumps({'landing': str(LANDING)})):5.1f} s  dbt test")
+    print(f"  {dbt('test'):5.1f} s  dbt test")
 
     show("Rows after each run, compared with what the source files say:", summary(results))
     print(

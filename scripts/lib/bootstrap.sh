@@ -118,3 +118,7 @@ find_java
 # ---- Delta's jars, once
 
 python scripts/lib/jars.py "$ditto_home/jars"
+
+# ---- the folder in which the demo's files arrive; empty until they do
+
+mkdir -p "$ditto_home/landing"

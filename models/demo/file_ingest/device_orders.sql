@@ -1,7 +1,7 @@
 {{ config(
     materialized='file_ingest',
     files={
-        'path': var('landing', flags.PROJECT_DIR ~ '/seeds/demo/landing/2024-10-05'),
+        'path': env_var('DITTO_HOME', flags.PROJECT_DIR ~ '/.ditto') ~ '/landing',
         'format': 'json',
         'schema': 'order_id bigint, device string, quantity int, ordered_at timestamp',
         'pattern': '*.json'
