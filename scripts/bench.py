@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from scripts.bench_files import files
+from scripts.bench_files import broken_files, files
 from scripts.bench_statements import label, timed_statements
 from scripts.bench_units import cleaning, many_units
 from tests.support import ROOT, Project, make_project, new_world, statements
@@ -307,6 +307,7 @@ def main() -> None:
             many_units(project, options.units, options.rounds)
         if options.only in (None, "files"):
             files(project, options.files, options.large_file)
+            broken_files(project, options.files // 5)
         if options.only in (None, "plan"):
             planning_over_time(project)
         if options.only in (None, "statements"):

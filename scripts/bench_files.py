@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import time
 from pathlib import Path
 
@@ -50,3 +52,29 @@ def files(project: Project, small: int, megabytes: int) -> None:
     print(f"  second run, nothing new / first run: {second / first:.3f}")
     print(f"  statements of the second run: {len(sent)}, of them {len(opened)} that open a file")
     print(f"  one more file / first run: {third / first:.3f}")
+
+
+def broken_files(project: Project, small: int) -> None:
+    """Of `small` files every hundredth cannot be read: half of them have a broken line, half were cut off."""
+    times: dict[bool, float] = {}
+    for broken in (False, True):
+        name = "with_broken" if broken else "without_broken"
+        folder = project.path / name
+        arrive(folder, small, 1)
+        for number in range(0, small if broken else 0, 100):
+            if number % 200:
+                (folder / f"small_{number:05}.csv").write_text("id,name\n1,fine\nnot a number,bad\n")
+            else:
+                (folder / f"small_{number:05}.csv").unlink()
+                packed = gzip.compress(b"id,name\n" + os.urandom(20_000).hex().encode())
+                (folder / f"small_{number:05}.csv.gz").write_bytes(packed[: len(packed) // 2])
+        given = {"path": str(folder), "format": "csv", "schema": "id bigint, name string", "options": {"header": True}}
+        project.model(name, "select * from {{ ditto.incoming() }}", materialized="file_ingest", files=given)
+        times[broken] = run(project, DAYS[0], name)
+        status = f"select status, count(*) from {{schema}}.ditto_files where relation like '%.{name}' group by status"
+        counts = dict(project.sql(status))
+        wrong = len(range(0, small, 100)) if broken else 0
+        expected = {"SUCCESS": small + 1 - wrong} | ({"FAILED": wrong} if wrong else {})
+        if counts != expected:
+            raise SystemExit(f"{counts} files, not {expected}")
+    print(f"  {small:,} files, 1 % of them broken / none of them: {times[True] / times[False]:.2f}")

@@ -52,6 +52,9 @@
     {% elif options is not mapping %}
         {% do ditto._files_error(settings, 'files: options: ' ~ options, 'a mapping of options for the reader of Spark') %}
     {% endif %}
+    {% if not modules.re.match('/|[A-Za-z][A-Za-z0-9+.-]*:/', path.strip()) %}
+        {% do ditto._files_error(settings, 'files: path: ' ~ path, 'an absolute path or a URI: Spark would take a relative one from several places') %}
+    {% endif %}
     {% if path | select('in', '*?[]{}') | list %}
         {% do ditto._files_error(settings, 'files: path: ' ~ path, 'one folder; which of its files is said by pattern, and recursive reads the folders in it') %}
     {% endif %}

@@ -1,7 +1,7 @@
 {{ config(
     materialized='file_ingest',
     files={
-        'path': env_var('DITTO_HOME', flags.PROJECT_DIR ~ '/.ditto') ~ '/landing',
+        'path': env_var('DITTO_HOME', env_var('PWD') ~ '/.ditto') ~ '/landing',
         'format': 'json',
         'schema': 'order_id bigint, device string, quantity int, ordered_at timestamp',
         'pattern': '*.json'
