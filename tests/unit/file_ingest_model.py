@@ -183,7 +183,7 @@ class World:
     def _is_candidate(self, path: str, anew: bool) -> bool:
         file, row = self.folder.get(path), self.tracker.get(path)
         if file is None:
-            return row["status"] == "IN_PROGRESS" or anew and row["loaded_hash"] is not None
+            return row["status"] == "IN_PROGRESS" or (anew and row["loaded_hash"] is not None)
         if anew or row is None or self.settings["detect_changes"] == "content":
             return True
         unfinished = row["status"] not in ("SUCCESS", "DEAD")
@@ -247,7 +247,7 @@ class World:
         after = {
             path: was
             for path, was in before.items()
-            if path not in good or path in certain and good[path].content == was
+            if path not in good or (path in certain and good[path].content == was)
         }
         kept = {was for path, was in after.items() if path in certain}
         for path, file in sorted(good.items(), key=lambda item: (item[1].modified, item[0])):
