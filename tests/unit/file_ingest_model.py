@@ -128,19 +128,21 @@ class World:
         self._track(found["rows"], anew)
         died = crash == "track" or not set(found["load"]) <= self.folder.keys()  # Spark fails where a file went away
         if not died:
-            self._load(found, mine["load"])
+            self._load(found, mine["load"], anew)
         if not died and crash is None:
             self._track_loaded(mine["load"])
         return found
 
     def _track(self, rows: list[dict[str, Any]], anew: bool) -> None:
         if anew:
-            self.table, self.tracker, self.uncertain = {}, {}, set()
+            self.tracker = {}
         for row in rows:
             assert row["status"] in ("PENDING", "IN_PROGRESS", "SUCCESS", "FAILED", "DEAD")
             self.tracker[row["file_path"]] = dict(row)
 
-    def _load(self, found: dict[str, Any], load: str) -> None:
+    def _load(self, found: dict[str, Any], load: str, anew: bool) -> None:
+        if anew:
+            self.table, self.uncertain = {}, set()
         seen = {row["file_path"]: row["modified"] for row in found["rows"]}
         for path in found["replaced"]:
             self.table.pop(path, None)

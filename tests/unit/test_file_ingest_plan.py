@@ -125,16 +125,16 @@ def test_a_dead_run_is_taken_over_even_if_nothing_is_left_to_do(ditto: Ditto) ->
 def test_a_full_refresh_forgets_what_it_knew(ditto: Ditto) -> None:
     made = plan(ditto, ONE, flags={"full_refresh": True}, ledger=ran_before(token=4))
     assert (made["mode"], made["made_anew"]) == ("full_refresh", True)
-    assert names(made) == ["intent", "replace_table", "track", "load", "track_loaded", "outcome"]
+    assert names(made) == ["intent", "track", "replace_table", "load", "track_loaded", "outcome"]
     assert "then delete" in step(made, "track")["sql"]
     assert ") = 5 then" in sql(step(made, "replace_table")["sql"])
     made = plan(ditto, found(), flags={"full_refresh": True})
-    assert names(made) == ["intent", "replace_table", "track", "outcome"], "also with an empty folder"
+    assert names(made) == ["intent", "track", "replace_table", "outcome"], "also with an empty folder"
 
 
 def test_a_full_refresh_that_died_is_done_again(ditto: Ditto) -> None:
     made = plan(ditto, ONE, ledger=ran_before(unfinished=[UNFINISHED | {"mode": "full_refresh"}]))
-    assert (made["mode"], names(made)[:2]) == ("full_refresh", ["intent", "replace_table"])
+    assert (made["mode"], names(made)[:3]) == ("full_refresh", ["intent", "track", "replace_table"])
 
 
 def test_a_full_refresh_does_not_lose_rows_silently(ditto: Ditto) -> None:
@@ -147,6 +147,17 @@ def test_a_full_refresh_does_not_lose_rows_silently(ditto: Ditto) -> None:
     )
     made = plan(ditto, lost, flags={"full_refresh": True}, variables={"ditto_forget_files": True})
     assert "replace_table" in names(made)
+
+
+def test_a_dropped_table_gets_all_files_again(ditto: Ditto) -> None:
+    """The tracker forgets before the table is made: a crash in between may not leave an empty table of known files."""
+    made = plan(ditto, ONE, target=table(None))
+    assert (made["mode"], names(made)[:4]) == ("first", ["intent", "track", "create_table", "load"])
+    assert "then delete" in step(made, "track")["sql"]
+    text = refusal(lambda: plan(ditto, found(lost=["gone"]), target=table(None)))
+    assert "found:    no table `demo`.`orders`, and 1 loaded files that are not in /landing any more" in text
+    forgotten = plan(ditto, found(lost=["gone"]), variables={"ditto_forget_files": True}, target=table(None))
+    assert names(forgotten) == ["intent", "track", "create_table", "outcome"]
 
 
 def test_a_dry_run_writes_nothing(ditto: Ditto) -> None:
@@ -174,7 +185,7 @@ def test_the_select_has_to_pass_the_path_on(ditto: Ditto) -> None:
 def test_a_table_of_another_pattern_goes_on(ditto: Ditto) -> None:
     """Its rows belong to no file, and stay."""
     made = plan(ditto, ONE, target=table(columns(id="int")))
-    assert names(made) == ["intent", "add_columns", "track", "load", "track_loaded", "outcome"]
+    assert names(made) == ["intent", "track", "add_columns", "load", "track_loaded", "outcome"]
     assert "add columns (`file_path` string, `_ditto_load` string)" in step(made, "add_columns")["sql"]
     assert "replace where (`_ditto_load` <=>" in sql(step(made, "load")["sql"])
 
@@ -183,7 +194,7 @@ def test_a_table_of_another_pattern_goes_on(ditto: Ditto) -> None:
 def test_new_columns_follow_on_schema_change(ditto: Ditto, rule: str, steps: list[str]) -> None:
     wider = [*columns(id="int", name="string"), ROWS[1]]
     made = plan(ditto, ONE, config={"on_schema_change": rule}, increment=wider)
-    assert names(made) == ["intent", *steps, "track", "load", "track_loaded", "outcome"]
+    assert names(made) == ["intent", "track", *steps, "load", "track_loaded", "outcome"]
     assert ("`name`" in step(made, "load")["sql"]) is bool(steps)
 
 
