@@ -224,6 +224,7 @@ def test_only_what_may_have_news_is_looked_at(ditto: Ditto) -> None:
     assert "when `listed`.`file_path` is null then `tracked`.`status` = 'IN_PROGRESS' else `tracked`" in text
     assert "`listed`.`size` <> `tracked`.`size` or `listed`.`modified` <> unix_micros(`tracked`.`modified_at`)" in text
     assert "unix_micros(`tracked`.`hashed_at`) - unix_micros(`tracked`.`modified_at`) < 2000000" in text
+    assert "unix_micros(`tracked`.`hashed_at`) as `hashed`" in text
     assert text.endswith("limit 7")
     assert "else true end" in sql(ditto.candidates_sql(settings(ditto, detect_changes="content"), False))
     anew = sql(ditto.candidates_sql(settings(ditto), True))

@@ -97,8 +97,10 @@
 {% endmacro %}
 
 
+{# Also that it was hashed once more, some time after its last change: then it need not be hashed by the run after this one. #}
 {% macro _has_news(file, tracked) %}
-    {{ return(tracked.status != 'SUCCESS' or tracked.file_hash != file.file_hash or tracked.size != file.size or tracked.modified != file.modified) }}
+    {{ return(tracked.status != 'SUCCESS' or tracked.file_hash != file.file_hash or tracked.size != file.size or tracked.modified != file.modified
+        or tracked.hashed is not none and tracked.hashed - tracked.modified < 2000000) }}
 {% endmacro %}
 
 

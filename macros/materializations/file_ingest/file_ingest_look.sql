@@ -38,7 +38,7 @@
         {% set file = fromjson(row['file']) %}
         {% set tracked = file.get('tracked') %}
         {% set blank = {'file_hash': none, 'loaded_hash': none, 'load': none, 'duplicate_of': none, 'record_count': none, 'error_message': none,
-            'execution_time': none, 'landed': false} %}
+            'hashed': none, 'landed': false} %}
         {% do files.append(dict({'file_hash': none, 'size': none, 'modified': none, 'hashed': none, 'owners': [], 'problem': none, 'head': none}, **dict(file,
             tracked=dict(blank, **tracked) if tracked else none))) %}
     {% endfor %}

@@ -66,7 +66,7 @@ select to_json(struct(
     `listed`.`size`, `listed`.`modified`,
     if(`tracked`.`file_path` is null, null, struct(`tracked`.`status`, `tracked`.`attempts`, `tracked`.`file_hash`, `tracked`.`loaded_hash`,
         `tracked`.`load`, `tracked`.`duplicate_of`, `tracked`.`record_count`, `tracked`.`size`, unix_micros(`tracked`.`modified_at`) as `modified`,
-        `tracked`.`error_message`)) as `tracked`,
+        unix_micros(`tracked`.`hashed_at`) as `hashed`, `tracked`.`error_message`)) as `tracked`,
     (select count(*) from {{ settings.tracker }} where `relation` = {{ ditto.literal(settings.relation) }}) as `known_files`,
     count(*) over () as `found_files`
 )) as `file`
