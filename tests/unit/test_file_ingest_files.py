@@ -157,6 +157,26 @@ def test_a_broken_file_is_tried_again_then_dead_then_left_alone(world: World) ->
     assert nothing(world.run())
 
 
+def test_a_dead_file_is_left_alone_where_all_files_are_hashed(ditto: Ditto) -> None:
+    world = World(ditto, settings(ditto, max_retries=0, detect_changes="content"))
+    world.put("a", "!broken")
+    world.run()
+    assert nothing(world.run())
+    assert world.run(anew=True)["failed"][0]["attempts"] == 1
+    world.folder["a"].content = "xxxxxxx"
+    assert world.run()["load"] == ["a"]
+
+
+def test_what_a_dead_file_brought_before_is_not_loaded_again(ditto: Ditto) -> None:
+    world = World(ditto, settings(ditto, max_retries=0, detect_changes="content"))
+    world.put("a", "x")
+    world.run()
+    world.put("a", "!broken")
+    world.run()
+    world.put("b", "x")
+    assert (world.run()["load"], state(world, "b", "duplicate_of")) == ([], ("a",))
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 def test_a_fixed_file_comes_in(world: World, runs: int) -> None:
     world.put("c", "!broken")

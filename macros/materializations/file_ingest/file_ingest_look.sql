@@ -12,7 +12,11 @@
     {% endif %}
     {% set unread = [] %}
     {% for file in files if file.listed and file.file_hash and (anew or not file.tracked or file.tracked.loaded_hash != file.file_hash) %}
-        {% do unread.append(file) %}
+        {% if not anew and ditto._given_up(file) %}
+            {% do file.update({'problem': file.tracked.error_message or 'it was given up'}) %}
+        {% else %}
+            {% do unread.append(file) %}
+        {% endif %}
     {% endfor %}
     {% do ditto._inspect_files(settings, unread) %}
     {{ return(files) }}
