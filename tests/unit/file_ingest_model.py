@@ -213,10 +213,15 @@ class World:
         return rows
 
     def _orphans(self, hashes: list[str], known: list[str]) -> list[dict[str, str]]:
+        kept = {row["loaded_hash"] for path, row in self.tracker.items() if path not in known}
         return [
             self._as_json(self._listed(path) | {"file_hash": row["file_hash"], "hashed": row["hashed"], "tracked": row})
             for path, row in self.tracker.items()
-            if path in self.folder and path not in known and row["duplicate_of"] and row["file_hash"] in hashes
+            if path in self.folder
+            and path not in known
+            and row["duplicate_of"]
+            and row["file_hash"] in hashes
+            and row["file_hash"] not in kept
         ]
 
     def _loaded(self, loads: list[str], paths: list[str]) -> list[dict[str, str]]:

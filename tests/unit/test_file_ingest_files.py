@@ -125,6 +125,21 @@ def test_a_copy_takes_the_place_of_a_changed_original(world: World) -> None:
     assert state(world, "c", "status", "duplicate_of", "record_count") == ("SUCCESS", None, 1)
 
 
+def test_a_copy_waits_while_another_copy_is_loaded(ditto: Ditto) -> None:
+    """Two copies were loaded while the config said so; a third one came later, and was left out."""
+    world = World(ditto, settings(ditto, on_duplicate_content="load"))
+    world.put("a", "x")
+    world.copy("a", "b")
+    world.run()
+    world.settings = settings(ditto)
+    world.copy("a", "c")
+    world.run()
+    world.put("a", "zzz")
+    assert world.run()["load"] == ["a"]
+    world.put("b", "yy")
+    assert sorted(world.run()["load"]) == ["b", "c"]
+
+
 def test_a_loaded_file_that_becomes_a_copy_is_emptied(world: World) -> None:
     world.put("a", "yy")
     found = world.run()

@@ -243,7 +243,8 @@ def test_files_of_a_dead_run_are_found_by_their_load_and_by_their_path(ditto: Di
 def test_copies_are_found_by_their_content(ditto: Ditto) -> None:
     text = sql(ditto.orphans_sql(settings(ditto), ["h1", "h2"], ODD))
     assert "`duplicate_of` is not null and `tracked`.`file_hash` in ('h1', 'h2')" in text
-    assert text.endswith(f"and not `tracked`.`file_path` in ({ODD_LITERALS})")
+    assert f"and not `tracked`.`file_path` in ({ODD_LITERALS}) and `tracked`.`file_hash` not in (" in text
+    assert text.endswith(f"and `loaded_hash` is not null and not `file_path` in ({ODD_LITERALS}))")
 
 
 # --- the rows -------------------------------------------------------------------------------------------------------
