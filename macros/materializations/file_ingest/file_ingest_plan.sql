@@ -11,13 +11,12 @@
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, made.steps if not facts.target.exists else [])) }}
     {% endif %}
-    {% set steps = [{'kind': 'intent', 'name': 'intent'}] if leased else [] %}
-    {# Before the table is made: no crash may leave an empty table of which the tracker says that the files are in it. #}
+    {% set steps = ([{'kind': 'intent', 'name': 'intent'}] if leased else []) + made.steps %}
     {% if sorted.rows or sorted.lost or anew %}
-        {% do steps.append({'kind': 'write', 'name': 'track',
+        {# After the intent, before the table is made: no crash may leave an empty table of which the tracker says that files are in it. #}
+        {% do steps.insert(1, {'kind': 'write', 'name': 'track',
             'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew or not facts.target.exists), fence, script=true)}) %}
     {% endif %}
-    {% do steps.extend(made.steps) %}
     {% if sorted.load or sorted.replaced %}
         {% do steps.append(ditto._load_step(settings, made.columns, sorted, ditto.ingest_sql(settings, compiled_code, sorted.load),
             ditto.tag(dict(settings, mode=mode.mode)), fence)) %}
