@@ -128,19 +128,21 @@ class World:
         self._track(found["rows"], anew)
         died = crash == "track" or not set(found["load"]) <= self.folder.keys()  # Spark fails where a file went away
         if not died:
-            self._load(found, mine["load"])
+            self._load(found, mine["load"], anew)
         if not died and crash is None:
             self._track_loaded(mine["load"])
         return found
 
     def _track(self, rows: list[dict[str, Any]], anew: bool) -> None:
         if anew:
-            self.table, self.tracker, self.uncertain = {}, {}, set()
+            self.tracker = {}
         for row in rows:
             assert row["status"] in ("PENDING", "IN_PROGRESS", "SUCCESS", "FAILED", "DEAD")
             self.tracker[row["file_path"]] = dict(row)
 
-    def _load(self, found: dict[str, Any], load: str) -> None:
+    def _load(self, found: dict[str, Any], load: str, anew: bool) -> None:
+        if anew:
+            self.table, self.uncertain = {}, set()
         seen = {row["file_path"]: row["modified"] for row in found["rows"]}
         for path in found["replaced"]:
             self.table.pop(path, None)
@@ -183,7 +185,7 @@ class World:
     def _is_candidate(self, path: str, anew: bool) -> bool:
         file, row = self.folder.get(path), self.tracker.get(path)
         if file is None:
-            return row["status"] == "IN_PROGRESS" or anew and row["loaded_hash"] is not None
+            return row["status"] == "IN_PROGRESS" or (anew and row["loaded_hash"] is not None)
         if anew or row is None or self.settings["detect_changes"] == "content":
             return True
         unfinished = row["status"] not in ("SUCCESS", "DEAD")
@@ -211,10 +213,15 @@ class World:
         return rows
 
     def _orphans(self, hashes: list[str], known: list[str]) -> list[dict[str, str]]:
+        kept = {row["loaded_hash"] for path, row in self.tracker.items() if path not in known}
         return [
             self._as_json(self._listed(path) | {"file_hash": row["file_hash"], "hashed": row["hashed"], "tracked": row})
             for path, row in self.tracker.items()
-            if path in self.folder and path not in known and row["duplicate_of"] and row["file_hash"] in hashes
+            if path in self.folder
+            and path not in known
+            and row["duplicate_of"]
+            and row["file_hash"] in hashes
+            and row["file_hash"] not in kept
         ]
 
     def _loaded(self, loads: list[str], paths: list[str]) -> list[dict[str, str]]:
@@ -247,7 +254,7 @@ class World:
         after = {
             path: was
             for path, was in before.items()
-            if path not in good or path in certain and good[path].content == was
+            if path not in good or (path in certain and good[path].content == was)
         }
         kept = {was for path, was in after.items() if path in certain}
         for path, file in sorted(good.items(), key=lambda item: (item[1].modified, item[0])):

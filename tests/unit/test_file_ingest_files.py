@@ -59,9 +59,15 @@ def test_a_touched_file_is_looked_at_once(world: World) -> None:
 
 
 def test_a_file_that_changed_as_it_was_read_is_looked_at_again(world: World) -> None:
-    """Its time cannot tell it from what was read. If it is the same, nothing is written."""
+    """Its time cannot tell it from what was read. Once is enough, if it is the same by then."""
     world.tracker["a"]["hashed"] = world.tracker["a"]["modified"] + 1_000_000
+    found = world.run()
+    assert (found["load"], [(row["file_path"], row["status"], row["attempts"]) for row in found["rows"]]) == (
+        [],
+        [("a", "SUCCESS", 1)],
+    )
     assert nothing(world.run())
+    world.tracker["a"]["hashed"] = world.tracker["a"]["modified"] + 1_000_000
     world.folder["a"].content = "z"
     found = world.run()
     assert (found["load"], found["replaced"]) == (["a"], ["a"])
@@ -119,6 +125,21 @@ def test_a_copy_takes_the_place_of_a_changed_original(world: World) -> None:
     assert state(world, "c", "status", "duplicate_of", "record_count") == ("SUCCESS", None, 1)
 
 
+def test_a_copy_waits_while_another_copy_is_loaded(ditto: Ditto) -> None:
+    """Two copies were loaded while the config said so; a third one came later, and was left out."""
+    world = World(ditto, settings(ditto, on_duplicate_content="load"))
+    world.put("a", "x")
+    world.copy("a", "b")
+    world.run()
+    world.settings = settings(ditto)
+    world.copy("a", "c")
+    world.run()
+    world.put("a", "zzz")
+    assert world.run()["load"] == ["a"]
+    world.put("b", "yy")
+    assert sorted(world.run()["load"]) == ["b", "c"]
+
+
 def test_a_loaded_file_that_becomes_a_copy_is_emptied(world: World) -> None:
     world.put("a", "yy")
     found = world.run()
@@ -149,6 +170,26 @@ def test_a_broken_file_is_tried_again_then_dead_then_left_alone(world: World) ->
     assert state(world, "c", "status", "attempts", "error_message") == ("FAILED", 1, "line 2 cannot be read")
     assert world.run()["failed"][0]["status"] == "DEAD"
     assert nothing(world.run())
+
+
+def test_a_dead_file_is_left_alone_where_all_files_are_hashed(ditto: Ditto) -> None:
+    world = World(ditto, settings(ditto, max_retries=0, detect_changes="content"))
+    world.put("a", "!broken")
+    world.run()
+    assert nothing(world.run())
+    assert world.run(anew=True)["failed"][0]["attempts"] == 1
+    world.folder["a"].content = "xxxxxxx"
+    assert world.run()["load"] == ["a"]
+
+
+def test_what_a_dead_file_brought_before_is_not_loaded_again(ditto: Ditto) -> None:
+    world = World(ditto, settings(ditto, max_retries=0, detect_changes="content"))
+    world.put("a", "x")
+    world.run()
+    world.put("a", "!broken")
+    world.run()
+    world.put("b", "x")
+    assert (world.run()["load"], state(world, "b", "duplicate_of")) == ([], ("a",))
 
 
 @pytest.mark.parametrize("runs", [1, 2])

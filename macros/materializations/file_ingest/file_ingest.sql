@@ -25,7 +25,8 @@
     {% do ditto.incoming_setup(settings) %}
     {% set facts = ditto.gather_facts(node, settings, ditto.ingest_sql(settings, compiled_code, [])) %}
     {% do ditto.refuse_unfinished(settings, facts.ledger) %}
-    {% set anew = ditto.plan_mode(settings, facts).mode == 'full_refresh' %}
+    {# Of a table that was dropped, the tracker's word that a file is in it is worth nothing. #}
+    {% set anew = ditto.plan_mode(settings, facts).mode == 'full_refresh' or not facts.target.exists %}
     {% set files = [] if settings.dry else ditto.look_at_files(settings, facts.target, anew) %}
     {% do facts.update({'files': files, 'sorted': ditto.sort_files(settings, files, anew)}) %}
     {{ return(facts) }}

@@ -49,6 +49,8 @@
         {% do ditto._files_error(settings, 'files: format: ' ~ (format or 'nothing'), 'csv, json, parquet, orc or avro') %}
     {% elif schema is not none and (schema is not string or not schema.strip()) or schema is none and format in ('csv', 'json') %}
         {% do ditto._files_error(settings, 'files: schema: ' ~ schema, 'the columns of the files with their types, as in CREATE TABLE') %}
+    {% elif files.get('recursive', true) is not boolean %}
+        {% do ditto._files_error(settings, 'files: recursive: ' ~ files.recursive, 'true or false') %}
     {% elif options is not mapping %}
         {% do ditto._files_error(settings, 'files: options: ' ~ options, 'a mapping of options for the reader of Spark') %}
     {% endif %}
@@ -69,7 +71,7 @@
     {% endfor %}
     {{ return({
         'path': path.strip().rstrip('/') or '/', 'format': format, 'schema': schema.strip().rstrip(';').rstrip(',') if schema else none, 'options': given,
-        'pattern': files.get('pattern'), 'recursive': files.get('recursive', true) and true or false,
+        'pattern': files.get('pattern'), 'recursive': files.get('recursive', true),
         'corruptible': format in ('csv', 'json')
     }) }}
 {% endmacro %}

@@ -10,7 +10,7 @@
     {% for file in files if not file.listed %}
         {% do ditto._sort_gone(sorted, file, anew) %}
     {% endfor %}
-    {% for file in files | selectattr('listed') | selectattr('file_hash') | sort(attribute='modified,file_path') %}
+    {% for file in files | selectattr('listed') | selectattr('file_hash') | sort(attribute='modified,file_path') if anew or not ditto._given_up(file) %}
         {% set tracked = none if anew else file.tracked %}
         {% set owner = kept.get(file.file_hash) if settings.on_duplicate_content != 'load' %}
         {% if file.problem %}
@@ -97,8 +97,17 @@
 {% endmacro %}
 
 
+{# Also that it was hashed once more, some time after its last change: then it need not be hashed by the run after this one. #}
 {% macro _has_news(file, tracked) %}
-    {{ return(tracked.status != 'SUCCESS' or tracked.file_hash != file.file_hash or tracked.size != file.size or tracked.modified != file.modified) }}
+    {{ return(tracked.status != 'SUCCESS' or tracked.file_hash != file.file_hash or tracked.size != file.size or tracked.modified != file.modified
+        or tracked.hashed is not none and tracked.hashed - tracked.modified < 2000000) }}
+{% endmacro %}
+
+
+{# A dead file comes up although nothing about it has changed: where all files are hashed, or where it was hashed as it arrived. #}
+{% macro _given_up(file) %}
+    {% set tracked = file.tracked %}
+    {{ return((tracked and tracked.status == 'DEAD' and tracked.file_hash == file.file_hash and tracked.modified == file.modified) and true or false) }}
 {% endmacro %}
 
 

@@ -12,7 +12,11 @@
     {% endif %}
     {% set unread = [] %}
     {% for file in files if file.listed and file.file_hash and (anew or not file.tracked or file.tracked.loaded_hash != file.file_hash) %}
-        {% do unread.append(file) %}
+        {% if not anew and ditto._given_up(file) %}
+            {% do file.update({'problem': file.tracked.error_message or 'it was given up'}) %}
+        {% else %}
+            {% do unread.append(file) %}
+        {% endif %}
     {% endfor %}
     {% do ditto._inspect_files(settings, unread) %}
     {{ return(files) }}
@@ -38,7 +42,7 @@
         {% set file = fromjson(row['file']) %}
         {% set tracked = file.get('tracked') %}
         {% set blank = {'file_hash': none, 'loaded_hash': none, 'load': none, 'duplicate_of': none, 'record_count': none, 'error_message': none,
-            'execution_time': none, 'landed': false} %}
+            'hashed': none, 'landed': false} %}
         {% do files.append(dict({'file_hash': none, 'size': none, 'modified': none, 'hashed': none, 'owners': [], 'problem': none, 'head': none}, **dict(file,
             tracked=dict(blank, **tracked) if tracked else none))) %}
     {% endfor %}

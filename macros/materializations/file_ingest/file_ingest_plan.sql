@@ -3,17 +3,19 @@
     {% set sorted = facts.sorted %}
     {% set mode = ditto.plan_mode(settings, facts) %}
     {% set anew = mode.mode == 'full_refresh' %}
-    {% do ditto._refuse_files(settings, sorted) %}
+    {% do ditto._refuse_files(settings, sorted, facts.target.exists) %}
     {% do ditto.require_columns(settings, 'file_path_column', [settings.file_path_column], facts.increment) %}
-    {% set leased = (sorted.rows or anew or mode.mode == 'takeover') and true or false %}
+    {% set leased = (sorted.rows or sorted.lost or anew or mode.mode == 'takeover') and true or false %}
     {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if leased %}
     {% set made = ditto._file_ingest_table(node, settings, facts, anew, fence) %}
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, made.steps if not facts.target.exists else [])) }}
     {% endif %}
     {% set steps = ([{'kind': 'intent', 'name': 'intent'}] if leased else []) + made.steps %}
-    {% if sorted.rows or anew %}
-        {% do steps.append({'kind': 'write', 'name': 'track', 'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew), fence, script=true)}) %}
+    {% if sorted.rows or sorted.lost or anew %}
+        {# After the intent, before the table is made: no crash may leave an empty table of which the tracker says that files are in it. #}
+        {% do steps.insert(1, {'kind': 'write', 'name': 'track',
+            'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew or not facts.target.exists), fence, script=true)}) %}
     {% endif %}
     {% set work = {'settings': settings, 'facts': facts, 'sorted': sorted, 'columns': made.columns, 'fence': fence, 'tag': ditto.tag(dict(settings, mode=mode.mode)),
         'sql': ditto.ingest_sql(settings, compiled_code, sorted.load)} %}
@@ -83,13 +85,13 @@
 {% endmacro %}
 
 
-{% macro _refuse_files(settings, sorted) %}
+{% macro _refuse_files(settings, sorted, table_exists) %}
     {% if sorted.refused %}
         {% do ditto.error(settings.subject, 'files with one content (on_duplicate_content: error):\n    - ' ~ sorted.refused[:10] | join('\n    - ')
             ~ ('\n    - and ' ~ (sorted.refused | length - 10) ~ ' more' if sorted.refused | length > 10 else ''),
             'each content once; nothing was loaded', "remove the copies, or set on_duplicate_content='skip' or 'load' in the config of the model") %}
     {% elif sorted.lost and not var('ditto_forget_files', false) %}
-        {% do ditto.error(settings.subject, '--full-refresh, and ' ~ sorted.lost | length ~ ' loaded files that are not in ' ~ settings.files.path
+        {% do ditto.error(settings.subject, ('--full-refresh' if table_exists else 'no table ' ~ settings.table) ~ ', and ' ~ sorted.lost | length ~ ' loaded files that are not in ' ~ settings.files.path
             ~ ' any more:\n    - ' ~ sorted.lost[:10] | join('\n    - '), 'every file whose rows the table has: they could not be loaded again',
             'bring the files back; or let their rows go: '
             ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh', 'ditto_forget_files: true')) %}

@@ -66,7 +66,7 @@ select to_json(struct(
     `listed`.`size`, `listed`.`modified`,
     if(`tracked`.`file_path` is null, null, struct(`tracked`.`status`, `tracked`.`attempts`, `tracked`.`file_hash`, `tracked`.`loaded_hash`,
         `tracked`.`load`, `tracked`.`duplicate_of`, `tracked`.`record_count`, `tracked`.`size`, unix_micros(`tracked`.`modified_at`) as `modified`,
-        `tracked`.`error_message`)) as `tracked`,
+        unix_micros(`tracked`.`hashed_at`) as `hashed`, `tracked`.`error_message`)) as `tracked`,
     (select count(*) from {{ settings.tracker }} where `relation` = {{ ditto.literal(settings.relation) }}) as `known_files`,
     count(*) over () as `found_files`
 )) as `file`
@@ -86,7 +86,8 @@ limit {{ settings.max_files }}
 {%- endmacro %}
 
 
-{# Files with a content that is about to leave the table, and that were left out because of it. `known`: looked at already. #}
+{# Files with a content that is about to leave the table, and that were left out because of it. `known`: looked at already. Where another
+   file has brought the content too (on_duplicate_content was once `load`), it does not leave. #}
 {% macro orphans_sql(settings, hashes, known) %}
 select to_json(struct(
     `tracked`.`file_path`, true as `listed`, `listed`.`size`, `listed`.`modified`, `tracked`.`file_hash`, unix_micros(`tracked`.`hashed_at`) as `hashed`,
@@ -101,4 +102,9 @@ join (
 where `tracked`.`relation` = {{ ditto.literal(settings.relation) }} and `tracked`.`duplicate_of` is not null
     and {{ ditto.among('`tracked`.`file_hash`', hashes) }}
     and not {{ ditto.among('`tracked`.`file_path`', known) }}
+    and `tracked`.`file_hash` not in (
+        select `loaded_hash`
+        from {{ settings.tracker }}
+        where `relation` = {{ ditto.literal(settings.relation) }} and `loaded_hash` is not null and not {{ ditto.among('`file_path`', known) }}
+    )
 {%- endmacro %}
