@@ -216,7 +216,11 @@ def test_a_load_is_marked_by_what_the_table_has(ditto: Ditto) -> None:
         "select `origin` as `file_path`, count(*) as `records` from `demo`.`orders` "
         f"where `_ditto_load` = '{LOAD}' group by 1" in text
     )
-    assert "`status` = if(`source`.`same`, 'SUCCESS', 'PENDING')" in text
+    assert (
+        "when `listed`.`size` <> `mine`.`size` or `listed`.`modified` <> unix_micros(`mine`.`modified_at`) then 'PENDING'"
+        in text
+    )
+    assert "`loaded_hash` = case `source`.`status` when 'PENDING' then 'changed' when 'SUCCESS'" in text
 
 
 def test_only_what_may_have_news_is_looked_at(ditto: Ditto) -> None:

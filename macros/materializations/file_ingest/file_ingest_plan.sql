@@ -21,7 +21,7 @@
         'sql': ditto.ingest_sql(settings, compiled_code, sorted.load)} %}
     {% do steps.extend(ditto._load_steps(work)) if sorted.load or sorted.replaced %}
     {% do steps.append({'kind': 'write', 'name': 'forget_dead_letters', 'sql': ditto.fenced_sql('delete from ' ~ settings.dead_letters.table
-        ~ ' where not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence, script=true)}) if anew and settings.dead_letters and facts.dead_letters.exists %}
+        ~ ' where not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence, script=true)}) if (anew or not facts.target.exists) and settings.dead_letters and facts.dead_letters.exists %}
     {% do steps.append({'kind': 'outcome', 'name': 'outcome'}) %}
     {{ return(dict(ditto.new_plan(settings, facts, mode, steps), notes=ditto._file_notes(sorted), details={
         'files_loaded': sorted.load | length, 'files_failed': sorted.failed | length, 'files_skipped': sorted.duplicates

@@ -81,7 +81,7 @@ where case
     when `listed`.`file_path` is null then `tracked`.`status` = 'IN_PROGRESS'{{ ' or `tracked`.`loaded_hash` is not null' if anew }}
     else {{ 'true' if anew or settings.detect_changes == 'content' else changed.strip() }}
 end
-order by `tracked`.`status` <=> 'IN_PROGRESS' desc, `tracked`.`attempts` nulls first, `listed`.`modified`, `listed`.`file_path`
+order by `listed`.`file_path` is null desc, `tracked`.`status` <=> 'IN_PROGRESS' desc, `tracked`.`attempts` nulls first, `listed`.`modified`, `listed`.`file_path`
 limit {{ settings.max_files }}
 {%- endmacro %}
 

@@ -25,12 +25,16 @@ when not matched by source and `target`.`relation` = {{ ditto.literal(settings.r
 
 
 {# The load is in the table. How many rows each file has is asked there, and the folder whether the file is still the one that was
-   hashed: one that was changed meanwhile is loaded again by the next run. #}
+   hashed: one that was changed meanwhile is loaded again by the next run, and one that went away without a row was never read. #}
 {% macro track_loaded_sql(settings) %}
 merge into {{ settings.tracker }} as `target`
 using (
     select `mine`.`file_path`, if(`mine`.`duplicate_of` is null, `mine`.`file_hash`, null) as `loaded_hash`, coalesce(`loaded`.`records`, 0) as `record_count`,
-        `listed`.`file_path` is null or (`listed`.`size` = `mine`.`size` and `listed`.`modified` = unix_micros(`mine`.`modified_at`)) as `same`
+        case
+            when `listed`.`file_path` is null and `loaded`.`records` is null and `mine`.`duplicate_of` is null then 'FAILED'
+            when `listed`.`size` <> `mine`.`size` or `listed`.`modified` <> unix_micros(`mine`.`modified_at`) then 'PENDING'
+            else 'SUCCESS'
+        end as `status`
     from (
         select *
         from {{ settings.tracker }}
@@ -50,9 +54,12 @@ using (
 ) as `source`
 on `target`.`relation` = {{ ditto.literal(settings.relation) }} and `target`.`file_path` = `source`.`file_path`
 when matched then update set
-    `status` = if(`source`.`same`, 'SUCCESS', 'PENDING'),
-    `error_message` = if(`source`.`same`, null, 'it was changed while it was loaded; the next run loads it again'),
+    `status` = `source`.`status`,
+    `error_message` = case `source`.`status`
+        when 'FAILED' then 'the file went away before it was loaded'
+        when 'PENDING' then 'it was changed while it was loaded; the next run loads it again'
+    end,
     `record_count` = `source`.`record_count`,
-    `loaded_hash` = if(`source`.`same`, `source`.`loaded_hash`, 'changed'),
+    `loaded_hash` = case `source`.`status` when 'PENDING' then 'changed' when 'SUCCESS' then `source`.`loaded_hash` end,
     `processed_at` = current_timestamp()
 {%- endmacro %}
