@@ -22,7 +22,7 @@
     {% set identifier = node.alias ~ '__dead_letters' %}
     {% set root = ditto.option(node, 'location_root') %}
     {{ return({
-        'rules': [], 'corrupt': false, 'max_retries': ditto.option(node, 'max_retries', 3), 'own_steps': false, 'raw_sql': none,
+        'rules': [], 'corrupt': false, 'max_retries': ditto.option(node, 'max_retries', 3), 'own_steps': false, 'raw_sql': none, 'raw_columns': none,
         'schema': node.schema,
         'identifier': identifier,
         'table': ditto.table_name(node.schema, identifier),

@@ -100,6 +100,12 @@ def test_a_rule_about_unreadable_records_that_came_later(ditto: Ditto) -> None:
     assert added not in ditto.stored_rows_sql(corrupt, "`id` int, `_corrupt_record` string", "true")
 
 
+def test_rows_that_know_more_than_their_select(ditto: Ditto) -> None:
+    text = sql(ditto.stored_rows_sql(DEAD, "`id` int", "true", more={"_ditto_file": "`file_path`"}))
+    assert text.startswith("select `_ditto_row`.*, `_ditto_file` from (select *, from_json(`_ditto_record`, '`id` int'")
+    assert "select `record` as `_ditto_record`, `file_path` as `_ditto_file` from" in text
+
+
 def test_what_a_retry_that_died_has_counted_is_not_counted_again(ditto: Ditto) -> None:
     assert ditto.retry_candidates(["FAILED"]) == "`status` in ('FAILED')"
     tried = ditto.retry_candidates(["FAILED", "DEAD"], ["i", "j"])
