@@ -74,3 +74,10 @@
     {% do ditto.error(ditto.subject(node), 'dead_letters: ' ~ rule, expected,
         "for example dead_letters=[{'name': 'negative_amount', 'when': 'amount < 0'}, 'corrupt_records']") %}
 {% endmacro %}
+
+
+{# For ditto_plan. #}
+{% macro announced_dead_letters(node) %}
+    {% set dead = ditto.dead_letter_settings(node) %}
+    {{ return({'table': dead.table, 'rules': dead.rules | map(attribute='name') | list} if dead else none) }}
+{% endmacro %}
