@@ -22,7 +22,7 @@
     {% set identifier = node.alias ~ '__dead_letters' %}
     {% set root = ditto.option(node, 'location_root') %}
     {{ return({
-        'rules': [], 'corrupt': false, 'max_retries': ditto.option(node, 'max_retries', 3), 'own_steps': false, 'raw_sql': none,
+        'rules': [], 'corrupt': false, 'max_retries': ditto.option(node, 'max_retries', 3), 'own_steps': false, 'raw_sql': none, 'raw_columns': none,
         'schema': node.schema,
         'identifier': identifier,
         'table': ditto.table_name(node.schema, identifier),
@@ -73,4 +73,11 @@
 {% macro _rule_error(node, rule, expected) %}
     {% do ditto.error(ditto.subject(node), 'dead_letters: ' ~ rule, expected,
         "for example dead_letters=[{'name': 'negative_amount', 'when': 'amount < 0'}, 'corrupt_records']") %}
+{% endmacro %}
+
+
+{# For ditto_plan. #}
+{% macro announced_dead_letters(node) %}
+    {% set dead = ditto.dead_letter_settings(node) %}
+    {{ return({'table': dead.table, 'rules': dead.rules | map(attribute='name') | list} if dead else none) }}
 {% endmacro %}

@@ -5,7 +5,8 @@
         {{ return(ditto.no_table_facts()) }}
     {% endif %}
     {% if dead.corrupt %}
-        {% do ditto.require_columns(settings, 'dead_letters: corrupt_records', ['_corrupt_record'], ditto.query_columns(dead.raw_sql)) %}
+        {% do dead.update({'raw_columns': ditto.query_columns(dead.raw_sql)}) %}
+        {% do ditto.require_columns(settings, 'dead_letters: corrupt_records', ['_corrupt_record'], dead.raw_columns) %}
     {% endif %}
     {{ return(ditto.table_facts(dead.schema, dead.identifier)) }}
 {% endmacro %}

@@ -50,11 +50,11 @@ where `_ditto_reasons` <> ''
 {%- endmacro %}
 
 
-{# The columns of a record, as from_json takes them. It is kept with the record: the columns of the model and of its table may be
+{# The columns of a record, as from_json takes them; `increment` where the SELECT has no others. It is kept with the record: the columns of the model and of its table may be
    others by the time it is read again, and from_json makes null of what does not fit. #}
 {% macro record_type(dead, increment) %}
     {% set fields = [] %}
-    {% for column in increment + ([{'name': '_corrupt_record', 'type': 'string'}] if dead.corrupt else []) %}
+    {% for column in dead.raw_columns or increment %}
         {% do fields.append(ditto.quote(column.name) ~ ' ' ~ column.type) %}
     {% endfor %}
     {{ return(fields | join(', ')) }}

@@ -58,15 +58,19 @@
 {# The one commit that takes rows in. Sent again it changes nothing more. `target`: the facts of the table; `known`: the columns of
    the records. #}
 {% macro retry_write_step(settings, target, known, sql, retry_id, fence) %}
-    {% set stamp = '_ditto_execution_time' if settings.units else (settings.execution_time_column if settings.write in ('merge', 'append') else none) %}
-    {% set rows = ditto.unit_rows_sql(settings, sql, stamp) if stamp else sql %}
+    {% set own = '_ditto_execution_time' if settings.units else settings.execution_time_column or '' %}
+    {% set stamp = own if own | lower in ditto.lower_names(target.columns) else none %}
+    {% set kind = ditto.retry_kind(settings) %}
+    {# Only a MERGE can follow a row that says it is deleted. #}
+    {% set kept = 'select *\nfrom (\n' ~ sql ~ '\n)\nwhere not ' ~ ditto._deleted(settings) if kind == 'insert' and settings.soft_delete else sql %}
+    {% set rows = ditto.unit_rows_sql(settings, kept, stamp) if stamp else kept %}
     {% set names = ditto.lower_names(known) + ([stamp | lower] if stamp else []) %}
     {% set columns = [] %}
     {% for column in target.columns %}
         {% do columns.append({'name': column.name, 'type': column.type, 'given': column.name | lower in names}) %}
     {% endfor %}
     {% set tag = 'ditto:retry|' ~ retry_id %}
-    {% if ditto.retry_kind(settings) == 'insert' %}
+    {% if kind == 'insert' %}
         {% set write = ditto.insert_once_sql(settings.table, columns, rows, retry_id) %}
     {% elif settings.pattern == 'dedup_insert' %}
         {% set write = ditto.dedup_insert_sql(dict(settings, invocation_id=retry_id), columns, rows, tag) %}

@@ -31,13 +31,18 @@ order by `time`, `moving` nulls last, `found_by`, `record_type`
 {% endmacro %}
 
 
-{# The rows as the SELECT gave them. With `keep` each different record once, beside its text. #}
-{% macro stored_rows_sql(dead, record_type, predicate, keep=false) %}
-select {{ '`_ditto_record`, ' if keep }}`_ditto_row`.*
+{# The rows as the SELECT gave them. With `keep` each different record once, beside its text. `more`: columns that rows of the table
+   have besides, as {name: SQL over the columns of the dead letters}. #}
+{% macro stored_rows_sql(dead, record_type, predicate, keep=false, more={}) %}
+select {{ '`_ditto_record`, ' if keep }}`_ditto_row`.*{{ ', ' ~ ditto.quote_all(more) if more }}
     {{- ', cast(null as string) as `_corrupt_record`' if dead.corrupt and '`_corrupt_record`' not in record_type | lower }}
 from (
-    select `_ditto_record`, {{ ditto._read_record('`_ditto_record`', record_type) }} as `_ditto_row`
-    from (select {{ 'distinct ' if keep }}`record` as `_ditto_record` from {{ dead.table }} where {{ predicate }})
+    select *, {{ ditto._read_record('`_ditto_record`', record_type) }} as `_ditto_row`
+    from (
+        select {{ 'distinct ' if keep }}`record` as `_ditto_record`
+        {%- for name, value in more.items() %}, {{ value }} as {{ ditto.quote(name) }}{% endfor %}
+        from {{ dead.table }} where {{ predicate }}
+    )
 )
 {%- endmacro %}
 

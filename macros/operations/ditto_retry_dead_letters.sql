@@ -53,7 +53,8 @@
 {% endmacro %}
 
 
-{# A group of letters, and how it gets into the table: everything that can be refused is refused here, before anything changes. #}
+{# A group of letters, and how it gets into the table: everything that can be refused is refused here, before anything changes.
+   `letter_columns` are those of a pattern that replaces its letters by something else than the execution, such as a file. #}
 {% macro _retry_job(work, group, number) %}
     {% set settings = ditto._retry_settings(work.node, group['time']) %}
     {% set target = ditto.table_facts(settings.schema, settings.identifier) %}
@@ -68,7 +69,7 @@
         'settings': settings, 'target': target, 'kind': kind, 'letters': group['letters'] | int, 'record_type': group['record_type'], 'fresh': fresh,
         'moving': group['moving'], 'retry_id': group['moving'] or settings.invocation_id ~ ':' ~ number, 'passing': 0,
         'obstacle': ditto.retry_obstacle(settings, target, work.statuses.get(group['time']),
-            work.applied_by.get(group['time']) == group['found_by'], last)
+            settings.letter_columns or work.applied_by.get(group['time']) == group['found_by'], last)
             or ('only a replay can take them in' if kind == 'replay' and group['moving'] else none)
     } %}
     {% if not job.obstacle and not job.moving %}
@@ -107,7 +108,7 @@
     {% do result.update({'passing': result.passing + job.passing}) %}
     {% set count = ditto.fetch('select count(*) as `letters` from ' ~ dead.table ~ ' where ' ~ moving)[0]['letters'] | int if job.kind != 'replay' else 0 %}
     {% if count > 0 %}
-        {% set rows = ditto.stored_rows_sql(dead, job.record_type, moving) %}
+        {% set rows = ditto.stored_rows_sql(dead, job.record_type, moving, more=job.settings.letter_columns or {}) %}
         {% set step = ditto.retry_write_step(job.settings, job.target, ditto.query_columns(rows), rows, job.retry_id, fence) %}
         {% do step.update({'undo': ditto.fenced_sql(ditto.put_back_sql(dead, job.retry_id), fence, script=true)}) %}
         {% do ditto.guarded_write(plan, step, lease) %}

@@ -68,6 +68,15 @@ def test_an_unfinished_execution_of_another_time_is_announced(ditto: Ditto) -> N
     assert "ditto_release --args '{model: devices}'" in execution["problems"][0]["fix"]
 
 
+def test_where_rows_that_match_a_rule_go(ditto: Ditto) -> None:
+    rules = [{"name": "negative", "when": "amount < 0"}, "corrupt_records"]
+    plan = announce(ditto, facts(FOUR), "10-09", dead_letters=rules)
+    assert plan["dead_letters"] == {"table": "`demo`.`devices__dead_letters`", "rules": ["negative", "corrupt_record"]}
+    text = ditto.plan_text(plan | {"downstream": []})
+    assert "\n  rows that match negative, corrupt_record go to `demo`.`devices__dead_letters`\n" in text
+    assert announce(ditto, facts(FOUR), "10-09")["dead_letters"] is None
+
+
 # --- a range --------------------------------------------------------------------------------------------------------
 
 

@@ -105,8 +105,12 @@ def test_the_living_rows(ditto: Ditto) -> None:
 
 def test_the_dead_rows_keep_the_record_and_its_types(ditto: Ditto) -> None:
     found = settings(ditto, dead_letters=[NEGATIVE, "corrupt_records"])
-    text = sql(ditto.dead_rows_sql(found, columns(**{"o`dd": "map<string,int>"}), "select 1", {"load": "'x'"}))
-    assert "'`o``dd` map<string,int>, `_corrupt_record` string' as `record_type`" in text
+    odd = columns(**{"o`dd": "map<string,int>"})
+    text = sql(ditto.dead_rows_sql(found, odd, "select 1", {"load": "'x'"}))
+    assert "'`o``dd` map<string,int>' as `record_type`" in text
+    found["dead_letters"]["raw_columns"] = columns(_corrupt_record="string") + odd
+    raw = sql(ditto.dead_rows_sql(found, odd, "select 1"))
+    assert "'`_corrupt_record` string, `o``dd` map<string,int>' as `record_type`" in raw
     assert "'x' as `load`" in text and "cast(null as string) as `file_path`" in text
     assert text.endswith("where `_ditto_reasons` <> ''")
     # The record is made before the rules are asked, so that it holds the row and nothing else.

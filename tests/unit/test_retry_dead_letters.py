@@ -85,6 +85,13 @@ def test_an_insert_counts_once_and_has_the_execution_of_its_rows(ditto: Ditto) -
     assert "cast('2024-10-07 00:00:00' as timestamp_ntz) as `_ditto_execution_time` from (select stored)" in text
 
 
+def test_an_overwritten_table_keeps_the_stamp_that_it_has(ditto: Ditto) -> None:
+    known = common("transactional_writer", write="overwrite", execution_time_column="loaded_by", soft_delete="gone")
+    assert "loaded_by" not in step(ditto, known)
+    text = step(ditto, known, Loaded_by="timestamp_ntz")
+    assert "as `loaded_by` from (select * from (select stored) where not coalesce(cast(`gone` as boolean)" in text
+
+
 def test_what_passes_is_marked_and_what_fails_is_counted_in_one_commit(ditto: Ditto) -> None:
     text = sql(ditto.judge_again_sql(DEAD, "`amount` int", "`status` in ('FAILED')", "i:1"))
     assert "from_json(`_ditto_record`, '`amount` int'" in text and "select distinct `record`" in text
@@ -98,6 +105,12 @@ def test_a_rule_about_unreadable_records_that_came_later(ditto: Ditto) -> None:
     added = ", cast(null as string) as `_corrupt_record`"
     assert added in ditto.stored_rows_sql(corrupt, "`id` int", "true")
     assert added not in ditto.stored_rows_sql(corrupt, "`id` int, `_corrupt_record` string", "true")
+
+
+def test_rows_that_know_more_than_their_select(ditto: Ditto) -> None:
+    text = sql(ditto.stored_rows_sql(DEAD, "`id` int", "true", more={"_ditto_file": "`file_path`"}))
+    assert text.startswith("select `_ditto_row`.*, `_ditto_file` from (select *, from_json(`_ditto_record`, '`id` int'")
+    assert "select `record` as `_ditto_record`, `file_path` as `_ditto_file` from" in text
 
 
 def test_what_a_retry_that_died_has_counted_is_not_counted_again(ditto: Ditto) -> None:

@@ -14,7 +14,7 @@ FOUND = [(2, "negative", "FAILED", 0), (3, "unknown", "FAILED", 0), (4, "negativ
 
 
 # One of each way to take in what has healed; the others too with -m ''
-QUICK = ["cleaned", "merged", "stateful", "appended"]
+QUICK = ["cleaned", "merged", "stateful"]
 OTHERS = [name for name in PATTERNS if name not in QUICK]
 
 
