@@ -203,7 +203,7 @@ def publishing(versioning: str) -> Scenario:
         project.must_run(day(0))
 
     def every_version_is_listed_and_whole(project: Project, attempt: int) -> None:
-        for (_, name, _) in project.sql("show tables in {schema} like 'published__v*'"):
+        for _, name, _ in project.sql("show tables in {schema} like 'published__v*'"):
             assert len(project.rows(name)) == 4 and project.versions(name) == 0
 
     return Scenario(

@@ -216,10 +216,8 @@ def test_a_load_is_marked_by_what_the_table_has(ditto: Ditto) -> None:
         "select `origin` as `file_path`, count(*) as `records` from `demo`.`orders` "
         f"where `_ditto_load` = '{LOAD}' group by 1" in text
     )
-    assert (
-        "when `listed`.`size` <> `mine`.`size` or `listed`.`modified` <> unix_micros(`mine`.`modified_at`) then 'PENDING'"
-        in text
-    )
+    changed = "`listed`.`size` <> `mine`.`size` or `listed`.`modified` <> unix_micros(`mine`.`modified_at`)"
+    assert f"when {changed} then 'PENDING'" in text
     assert "`loaded_hash` = case `source`.`status` when 'PENDING' then 'changed' when 'SUCCESS'" in text
 
 

@@ -1,5 +1,5 @@
-{% macro file_ingest_settings(node, full_refresh=false, dry=false) %}
-    {% set settings = ditto.common_settings(node, 'file_ingest', full_refresh, dry) %}
+{% macro file_ingest_settings(node, full_refresh=false, dry=false, execution_time=none) %}
+    {% set settings = ditto.common_settings(node, 'file_ingest', full_refresh, dry, execution_time=execution_time) %}
     {% set files = ditto.option(node, 'files', {}) %}
     {% if files is not mapping %}
         {% do ditto._files_error(settings, 'files: ' ~ files, 'a mapping with path, format and schema') %}

@@ -9,7 +9,8 @@
         {% do ditto.error('model ' ~ model.name, "ditto.incoming() with materialized='" ~ model.config.materialized ~ "'",
             "materialized='file_ingest'", 'change the config of the model') %}
     {% endif %}
-    {{ return(ditto.incoming_sql(ditto.file_ingest_settings(model))) }}
+    {# The same for every execution: dbt show and dbt compile need none. #}
+    {{ return(ditto.incoming_sql(ditto.file_ingest_settings(model, execution_time='1970-01-01 00:00:00'))) }}
 {% endmacro %}
 
 

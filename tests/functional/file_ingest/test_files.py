@@ -152,3 +152,46 @@ def test_other_formats(project: Project, landing: Landing, format: str) -> None:
             "not a parquet file" in messages["bad.parquet"]
             and "Spark cannot read it as parquet" in messages["b.parquet"]
         )
+
+
+def test_lost_tables_and_lost_files(project: Project, landing: Landing) -> None:
+    """A dropped table or tracker, a full refresh, a folder that is not there, --empty: nothing lost or doubled."""
+    ingest(project, landing)
+    landing.put("a.csv", "1,one", "2,two")
+    landing.put("b.csv", "3,three")
+    assert project.run("2026-01-01", "--empty").ok
+    assert names(project) == [] and not project.sql("select * from {schema}.ditto_files")
+    assert project.sql("select * from {schema}.ditto_ledger") == []
+    project.must_run("2026-01-01")
+    rows = names(project)
+    assert len(rows) == 3
+
+    project.sql("drop table {schema}.orders")
+    project.must_run("2026-01-02")
+    assert names(project) == rows
+    project.sql("drop table {schema}.ditto_files")
+    project.must_run("2026-01-03")
+    assert names(project) == rows and len(tracked(project)) == 2
+
+    landing.remove("b.csv")
+    lost = project.run("2026-01-04", "--full-refresh")
+    assert not lost.ok and "b.csv" in lost.text and "ditto_forget_files: true" in lost.text and names(project) == rows
+    allowed = project.dbt("run", "--full-refresh", execution_date="2026-01-04", variables={"ditto_forget_files": True})
+    assert allowed.ok, allowed.text
+    assert names(project) == rows[:2] and list(tracked(project)) == ["a.csv"]
+
+    # A row that does not know its file is refused, and the next run is not stopped by that.
+    landing.put("c.csv", "4,four")
+    ingest(project, landing, sql="select id, name, upper(file_path) as file_path from {{ ditto.incoming() }}")
+    refused = project.run("2026-01-05")
+    assert not refused.ok and "rows that belong to no file of this load" in refused.text and names(project) == rows[:2]
+    ingest(project, landing, sql="select id, name from {{ ditto.incoming() }}")
+    assert "file_path_column: file_path, which the SELECT does not give" in project.run("2026-01-06").text
+    ingest(project, landing)
+    shown = project.dbt("show", "--select", "orders", "--limit", "5")
+    assert shown.ok, shown.text
+    project.must_run("2026-01-06")
+    assert names(project) == [*rows[:2], (4, "four", "c.csv")]
+    shutil.rmtree(landing.folder)
+    gone = project.run("2026-01-07")
+    assert not gone.ok and "no folder" in gone.text and "make the folder" in gone.text

@@ -29,7 +29,7 @@ def test_a_broken_record_costs_itself(project: Project) -> None:
     assert "_corrupt_record" not in project.spark.table(f"{project.schema}.orders").columns
     assert tracked(project) == {"a.csv": ("SUCCESS", 1, 1), "b.csv": ("SUCCESS", 1, 1)}
 
-    # The dead letters of a file are replaced with its rows; those of others stay, also when the same execution runs again.
+    # The dead letters of a file are replaced with its rows; those of others stay, also in a replay.
     landing.put("a.csv", "1,uno", "-20,minus")
     assert "1 file, 1 inserted, 1 deleted, 1 dead letter" in project.must_run("2026-01-01").text
     assert [(row[0], row[1]) for row in letters(project)] == [("a.csv", "negative"), ("b.csv", "negative")]

@@ -199,9 +199,7 @@ def test_a_run_that_was_superseded_writes_nothing_and_says_by_whom(
     assert not superseded.ok
     ((winner,),) = project.rows("visits", "run")
     assert f"another run took over this execution: invocation {winner} of" in superseded.text
-    events = project.sql(
-        "select event, invocation_id from {schema}.ditto_ledger order by token desc, seq desc limit 3"
-    )
+    events = project.sql("select event, invocation_id from {schema}.ditto_ledger order by token desc, seq desc limit 3")
     assert [(event, run == winner) for event, run in events] == [
         ("committed", True),
         ("started", True),
