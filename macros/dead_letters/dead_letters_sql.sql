@@ -50,8 +50,8 @@ where `_ditto_reasons` <> ''
 {%- endmacro %}
 
 
-{# The columns of a record, as from_json takes them; `increment` where the SELECT has no others. It is kept with the record: the columns of the model and of its table may be
-   others by the time it is read again, and from_json makes null of what does not fit. #}
+{# The columns of a record, as from_json takes them; `increment` where the SELECT has no others. They are kept with the record: those
+   of the model and of its table may be others by the time it is read again, and from_json makes null of what does not fit. #}
 {% macro record_type(dead, increment) %}
     {% set fields = [] %}
     {% for column in dead.raw_columns or increment %}

@@ -3,7 +3,9 @@
 {# What there is to do: one group for each execution, each run that found letters and each kind of record. What is on its way into
    the table comes first. `tried`: the invocations of a retry that did not finish; what they looked at was counted. #}
 {% macro retry_groups_sql(dead, statuses, execution_time=none, tried=[]) %}
-select cast(`execution_time` as string) as `time`, `invocation_id` as `found_by`, `record_type`, if(`status` = 'RETRYING', `retry_id`, null) as `moving`, count(*) as `letters`
+select
+    cast(`execution_time` as string) as `time`, `invocation_id` as `found_by`, `record_type`,
+    if(`status` = 'RETRYING', `retry_id`, null) as `moving`, count(*) as `letters`
 from {{ dead.table }}
 where `status` = 'RETRYING' or ({{ ditto.retry_candidates(statuses, tried) }}
     {{- ' and `execution_time` = ' ~ ditto.typed_literal(execution_time, 'timestamp_ntz') if execution_time is not none }})

@@ -16,7 +16,10 @@
     {% do ditto.refuse_foreign_dead_letters(work.plan.subject, dead, there) %}
     {% set tried = ditto._unfinished_invocations(work) %}
     {% set wanted = ['FAILED', 'DEAD'] if include_dead else ['FAILED'] %}
-    {% do work.update({'node': node, 'dead': dead, 'tried': tried, 'candidates': ditto.retry_candidates(wanted, tried), 'statuses': ditto._statuses(node), 'applied_by': {}}) %}
+    {% do work.update({
+        'node': node, 'dead': dead, 'tried': tried, 'candidates': ditto.retry_candidates(wanted, tried),
+        'statuses': ditto._statuses(node), 'applied_by': {}
+    }) %}
     {% for row in ditto.fetch(ditto.applied_by_sql(ditto.ledger_table(), work.settings.relation)) %}
         {% do work.applied_by.update({row['time']: row['invocation_id']}) %}
     {% endfor %}
@@ -39,7 +42,8 @@
         {% do waiting.append({'time': job.settings.execution_time, 'letters': job.letters, 'reason': job.obstacle}) if job.obstacle %}
         {% do passing.append(job.settings.execution_time) if job.passing %}
     {% endfor %}
-    {% set left = ditto.fetch('select count(*) as `dead` from ' ~ dead.table ~ " where `status` = 'DEAD'")[0]['dead'] | int - result.dead if there.exists and not include_dead else 0 %}
+    {% set count = 'select count(*) as `dead` from ' ~ dead.table ~ " where `status` = 'DEAD'" %}
+    {% set left = ditto.fetch(count)[0]['dead'] | int - result.dead if there.exists and not include_dead else 0 %}
     {% do print(ditto.retry_text(work.settings, dead, result, waiting, passing | unique | list, left)) %}
 {% endmacro %}
 
