@@ -3,11 +3,7 @@
 {# Gives none for a model without rules. `own_steps` is for a pattern that puts the steps into its plan itself. #}
 {% macro dead_letter_settings(node) %}
     {% set given = ditto.option(node, 'dead_letters') %}
-    {% set max_retries = ditto.option(node, 'max_retries', 3) %}
-    {% if max_retries is not integer or max_retries is boolean or max_retries < 0 %}
-        {% do ditto.error(ditto.subject(node), 'max_retries: ' ~ max_retries, 'how often a dead letter is tried again, from 0',
-            'change the config of the model, for example max_retries=3') %}
-    {% endif %}
+    {% set max_retries = ditto.whole_number(node, 'max_retries', 3, 0) %}
     {% set rules = ditto._read_rules(node, given) %}
     {% if not rules %}
         {{ return(none) }}

@@ -17,11 +17,10 @@
 {# Why the letters of an execution have to wait, or none. `status`: of the execution in the ledger. `same_run`: were they found by the
    run whose rows are in the table? `last`: the execution that was applied last. #}
 {% macro retry_obstacle(settings, target, status, same_run, last) %}
-    {# Those of a file are replaced with its rows, whichever execution loads it: what is there is of the rows in the table. #}
-    {% set by_file = settings.pattern == 'file_ingest' %}
-    {% if status != 'live' and not by_file %}
+    {# Letters that are replaced by file are of the rows in the table, whichever execution loaded it. #}
+    {% if status != 'live' and not settings.letter_columns %}
         {{ return('the execution is ' ~ (status or 'not recorded')) }}
-    {% elif not same_run and not by_file %}
+    {% elif not same_run %}
         {{ return('another run of the execution wrote what is in the table') }}
     {% elif not target.exists and ditto.retry_kind(settings) != 'replay' %}
         {{ return('there is no table ' ~ settings.table) }}

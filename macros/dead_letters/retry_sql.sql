@@ -15,21 +15,14 @@ order by `time`, `moving` nulls last, `found_by`, `record_type`
 
 
 {% macro retry_candidates(statuses, tried=[]) %}
-    {% set terms = ['`status` in (' ~ ditto._literals(statuses) ~ ')'] + (['not coalesce(' ~ ditto._retried_by(tried) ~ ', false)'] if tried else []) %}
+    {% set terms = [ditto.among('`status`', statuses)] + (['not coalesce(' ~ ditto._retried_by(tried) ~ ', false)'] if tried else []) %}
     {{ return(terms | join(' and ')) }}
 {% endmacro %}
 
 
 {# A retry_id begins with the invocation. #}
 {% macro _retried_by(invocations) %}
-    {{ return("substring_index(`retry_id`, ':', 1) in (" ~ ditto._literals(invocations) ~ ')') }}
-{% endmacro %}
-
-
-{% macro _literals(values) %}
-    {% set literals = [] %}
-    {% for value in values %}{% do literals.append(ditto.literal(value)) %}{% endfor %}
-    {{ return(literals | join(', ')) }}
+    {{ return(ditto.among("substring_index(`retry_id`, ':', 1)", invocations)) }}
 {% endmacro %}
 
 

@@ -93,7 +93,7 @@
 
 {% macro _retry_settings(node, execution_time) %}
     {% set own = {
-        'dedup_insert': ditto.dedup_insert_settings, 'insert_overwrite': ditto.insert_overwrite_settings,
+        'dedup_insert': ditto.dedup_insert_settings, 'file_ingest': ditto.file_ingest_settings, 'insert_overwrite': ditto.insert_overwrite_settings,
         'keyed_idempotency': ditto.keyed_idempotency_settings, 'merger': ditto.merger_settings,
         'transactional_writer': ditto.transactional_writer_settings
     }.get(node.config.materialized) %}

@@ -21,6 +21,16 @@
 {% endmacro %}
 
 
+{% macro whole_number(node, name, default, least) %}
+    {% set value = ditto.option(node, name, default) %}
+    {% if value is not integer or value is boolean or value < least %}
+        {% do ditto.error(ditto.subject(node), name ~ ': ' ~ value, 'a whole number from ' ~ least,
+            'change the config of the model, for example ' ~ name ~ '=' ~ default) %}
+    {% endif %}
+    {{ return(value) }}
+{% endmacro %}
+
+
 {# A list option also takes a single name. #}
 {% macro list_option(node, name, default=none) %}
     {% set value = ditto.option(node, name, default) %}

@@ -22,6 +22,18 @@
 {% endmacro %}
 
 
+{% macro literals(values) %}
+    {% set literals = [] %}
+    {% for value in values %}{% do literals.append(ditto.literal(value)) %}{% endfor %}
+    {{ return(literals | join(', ')) }}
+{% endmacro %}
+
+
+{% macro among(column, values) %}
+    {{ return(column ~ ' in (' ~ ditto.literals(values) ~ ')') }}
+{% endmacro %}
+
+
 {% macro typed_literal(value, type) %}
     {{ return('cast(' ~ ditto.literal(value) ~ ' as ' ~ type ~ ')') }}
 {% endmacro %}

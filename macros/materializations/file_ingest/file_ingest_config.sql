@@ -17,22 +17,13 @@
         'max_files': ditto.whole_number(node, 'max_files', 10000, 1),
         'hash_in_pieces_above': ditto.whole_number(node, 'hash_in_pieces_above', 268435456, 0),
         'load': run_started_at.strftime('%Y%m%dT%H%M%S') ~ '-' ~ invocation_id,
-        'leased': true
+        'leased': true,
+        'letter_columns': {'_ditto_load': '`load`'}
     }) %}
     {# They are replaced with the rows of their file, and not with those of an execution. #}
     {% do settings.dead_letters.update({'own_steps': true}) if settings.dead_letters %}
     {% do ditto._check_file_ingest(settings) %}
     {{ return(settings) }}
-{% endmacro %}
-
-
-{% macro whole_number(node, name, default, least) %}
-    {% set value = ditto.option(node, name, default) %}
-    {% if value is not integer or value is boolean or value < least %}
-        {% do ditto.error(ditto.subject(node), name ~ ': ' ~ value, 'a whole number from ' ~ least,
-            'change the config of the model, for example ' ~ name ~ '=' ~ default) %}
-    {% endif %}
-    {{ return(value) }}
 {% endmacro %}
 
 

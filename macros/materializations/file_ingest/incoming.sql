@@ -22,15 +22,6 @@
 {% endmacro %}
 
 
-{% macro among(column, values) %}
-    {% set literals = [] %}
-    {% for value in values %}
-        {% do literals.append(ditto.literal(value)) %}
-    {% endfor %}
-    {{ return(column ~ ' in (' ~ literals | join(', ') ~ ')') }}
-{% endmacro %}
-
-
 {# The SELECT of the model over some of the files. #}
 {% macro ingest_sql(settings, compiled_code, paths) %}
     {{ return(ditto.increment_sql(compiled_code.replace(ditto.incoming_sql(settings), ditto.incoming_sql(settings, paths)), settings)) }}
@@ -59,7 +50,7 @@
         {% set schema = settings.files.schema or ditto._schema_of_a_file(settings) %}
         {% do ditto.send('create_schema', 'create schema if not exists ' ~ ditto.quote(settings.schema)) %}
         {% do ditto.send('create_incoming', ditto.create_if_missing_sql(ditto.create_incoming_sql(settings, schema)
-            ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition))) %}
+            ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition), tries=20)) %}
     {% endif %}
     {% do ditto.send('refresh_incoming', 'refresh table ' ~ settings.incoming) %}
     {% do settings.files.update({'columns': ditto.known_table_facts(settings.schema, settings.incoming_identifier).columns}) %}
