@@ -74,7 +74,7 @@ class Expected:
         self.appended += len(changes) + self.visits(day)
 
     def orders(self) -> None:
-        """Every file that can be read, each content once; a file that cannot be read changes nothing."""
+        """Every file that can be read, each content once; an order of nothing is a dead letter."""
         contents: dict[str, str] = {}
         for path in sorted(LANDING.glob("*.json"), key=lambda path: path.stat().st_mtime):
             contents.setdefault(path.read_text(), path.name)
@@ -83,7 +83,7 @@ class Expected:
                 rows = [json.loads(line) for line in text.splitlines()]
             except ValueError:
                 continue
-            for row in rows:
+            for row in (row for row in rows if row["quantity"] > 0):
                 order = str(row["order_id"])
                 self.tables["device_orders"][name, order] = (order, row["device"], str(row["quantity"]))
 
@@ -269,7 +269,8 @@ def main() -> None:
     print(
         "\n  10-07 is a Monday: it begins its week of visits_weekly anew."
         "\n  devices_published shows the newest day, also while earlier ones are replayed."
-        "\n  device_orders: a file came twice, one was corrected, one was broken on 10-07 and repaired on 10-08."
+        "\n  device_orders: a file came twice, one was corrected, one was broken on 10-07 and repaired on 10-08;"
+        "\n  an order of nothing is in device_orders__dead_letters."
     )
     total = len(expected.tables["visits"]) + len(expected.tables["devices"])
     print(f"\n  A pipeline that appends would now have {expected.appended} rows instead of {total}.")
@@ -296,6 +297,8 @@ Try next:
   dbt run-operation ditto_choose                    which pattern for which data?
   dbt run-operation ditto_proxy_versions --args '{model: devices_published}'
                                                     every dataset that was ever published
+  dbt show --inline 'select * from ditto.ditto_files'
+                                                    what became of each file
   dbt test                                          duplicates, gaps, and the ledger against the tables' history
   dbt run-operation ditto_verify                    was the ledger tampered with, or a published version?
   dbt run-operation ditto_plan --args '{model: devices_exact, execution_date: 2024-10-06}'

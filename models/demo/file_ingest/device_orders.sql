@@ -5,7 +5,8 @@
         'format': 'json',
         'schema': 'order_id bigint, device string, quantity int, ordered_at timestamp',
         'pattern': '*.json'
-    }
+    },
+    dead_letters=[{'name': 'no_quantity', 'when': 'quantity <= 0'}]
 ) }}
 
 with orders as (
