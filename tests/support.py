@@ -148,6 +148,13 @@ def literal(value: Any) -> str:
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def note(kind: str, **facts: Any) -> None:
+    """For ./scripts/prove: what was tried and held."""
+    if path := os.environ.get("DITTO_PROOF"):
+        with Path(path).open("a") as record:
+            record.write(json.dumps({"kind": kind, **facts}) + "\n")
+
+
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
     before = {key: os.environ.get(key) for key in values}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.support import Outcome, Project, statements
+from tests.support import Outcome, Project, note, statements
 
 READS = re.compile(r"^\s*(/\*.*?\*/\s*)?(select|with|show|describe|desc|refresh)\b", re.IGNORECASE | re.DOTALL)
 SCRIPT = re.compile(r"^\s*(/\*.*?\*/\s*)?begin\b", re.IGNORECASE | re.DOTALL)
@@ -66,6 +66,7 @@ def crash_everywhere(scenario: Scenario, project: Project) -> int:
         again = scenario.command(project, attempt)
         assert again.ok, f"{where}\n{again.text}"
         check(scenario, project, attempt, where)
+        note("crash", scenario=scenario.name, statement=shorten(recorded[point - 1]))
     return len(points)
 
 
