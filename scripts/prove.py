@@ -114,8 +114,8 @@ def page(results: dict[str, Result]) -> str:
     text = [
         "# Proof",
         "",
-        "Written by `./scripts/prove`, which anybody can run. Each line was tried on real Spark and Delta, and compared",
-        "with what an undisturbed run gives: rows, ledger, no unfinished execution, no object left behind.",
+        "Written by `./scripts/prove`, which anybody can run. Each line was tried on real Spark and Delta, and",
+        "compared with what an undisturbed run gives: rows, ledger, no unfinished execution, no object left behind.",
         "",
         f"{sum(result.tests for result in results.values())} tests, {len(points)} crashes, {total // 60} minutes on "
         f"{os.cpu_count()} cores.",
@@ -155,9 +155,8 @@ def main() -> None:
         print(f"\n── {number} of {len(chosen)}: {name}: {PARTS[name].title}", flush=True)
         result = run(name, state)
         (RECORDS / f"{name}.json").write_text(json.dumps(asdict(result)))
-        print(
-            f"── {name}: {result.tests} tests, {result.failed} failed, {result.seconds // 60} min {result.seconds % 60} s"
-        )
+        took = f"{result.seconds // 60} min {result.seconds % 60} s"
+        print(f"── {name}: {result.tests} tests, {result.failed} failed, {took}", flush=True)
         if result.failed:
             sys.exit(f"{name} failed: ./scripts/prove --only {name} runs it alone")
     results = {
