@@ -41,6 +41,8 @@
             {% do ditto._rule_error(node, rule, "{name: ..., when: <SQL condition>}, or the word 'corrupt_records'") %}
         {% elif not modules.re.fullmatch('[A-Za-z0-9_-]+', read.name) %}
             {% do ditto._rule_error(node, rule, 'a name of letters, digits, _ and -') %}
+        {% elif rule != 'corrupt_records' and read.name | lower == 'corrupt_record' %}
+            {% do ditto._rule_error(node, rule, "another name: this one is that of the word 'corrupt_records'") %}
         {% elif read.name | lower in rules | map(attribute='name') | map('lower') %}
             {% do ditto._rule_error(node, rule, 'a name of its own for each rule') %}
         {% elif not ditto._is_condition(read.when) %}

@@ -21,12 +21,13 @@
 {% endmacro %}
 
 
-{# Makes a missing table, then replaces the dead letters of this execution, or with `scope.predicate` others. #}
+{# Makes a missing table, then replaces the dead letters of this execution, or with `scope.predicate` others. `scope.more`: a SELECT
+   of further letters. #}
 {% macro dead_letters_steps(settings, facts, tag, fence=none, scope={}) %}
     {% set dead = settings.dead_letters %}
     {% set there = facts.dead_letters or ditto.no_table_facts() %}
     {% do ditto.refuse_foreign_dead_letters(settings.subject, dead, there) %}
-    {% set rows = ditto.dead_rows_sql(settings, facts.increment, dead.raw_sql, scope) %}
+    {% set rows = ditto.dead_rows_sql(settings, facts.increment, dead.raw_sql, scope) ~ ('\nunion all\n' ~ scope.more if scope.more else '') %}
     {% set replace = ditto.replace_where_sql(dead, ditto.as_given(ditto.dead_letters_columns()), rows, scope.predicate or ditto.own_dead_letters(settings), tag) %}
     {% set make = {'kind': 'sql', 'name': 'dead_letters_table', 'sql': ditto.create_if_missing_sql(ditto.dead_letters_create_sql(dead))} %}
     {{ return(([] if there.exists else [make])

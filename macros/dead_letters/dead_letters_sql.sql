@@ -29,24 +29,30 @@ where `_ditto_reasons` = ''
 {% macro dead_rows_sql(settings, increment, sql, scope={}) %}
 {% set dead = settings.dead_letters %}
 {# In the order of record_type. #}
-{% set names = increment | map(attribute='name') | list + (['_corrupt_record'] if dead.corrupt else []) %}
-{% set recorded = 'select *, to_json(struct(' ~ ditto.quote_all(names) ~ '), ' ~ ditto.json_options() ~ ') as `_ditto_record`\nfrom (\n' ~ sql ~ '\n)' %}
+{% set names = ditto.quote_all((dead.raw_columns or increment) | map(attribute='name')) %}
+{% set recorded = 'select *, to_json(struct(' ~ names ~ '), ' ~ ditto.json_options() ~ ') as `_ditto_record`\nfrom (\n' ~ sql ~ '\n)' %}
+{{ ditto.letter_sql(settings, '`_ditto_reasons`', '`_ditto_record`', ditto.record_type(dead, increment), scope) }}
+from (
+{{ ditto.judged_rows_sql(dead, recorded) }}
+)
+where `_ditto_reasons` <> ''
+{%- endmacro %}
+
+
+{# The columns of a new letter; `reason` and `record` are SQL. #}
+{% macro letter_sql(settings, reason, record, record_type, scope={}) %}
 select
     {{ ditto.typed_literal(settings.execution_time, 'timestamp_ntz') }} as `execution_time`,
-    `_ditto_reasons` as `reason`,
-    `_ditto_record` as `record`,
-    {{ ditto.literal(ditto.record_type(dead, increment)) }} as `record_type`,
-    {{ ditto.literal('FAILED' if dead.max_retries > 0 else 'DEAD') }} as `status`,
+    {{ reason }} as `reason`,
+    {{ record }} as `record`,
+    {{ ditto.literal(record_type) }} as `record_type`,
+    {{ ditto.literal('FAILED' if settings.dead_letters.max_retries > 0 else 'DEAD') }} as `status`,
     0 as `attempts`,
     {{ scope.file_path or 'cast(null as string)' }} as `file_path`,
     {{ scope.load or 'cast(null as string)' }} as `load`,
     cast(null as string) as `retry_id`,
     {{ ditto.literal(settings.invocation_id) }} as `invocation_id`,
     current_timestamp() as `at`
-from (
-{{ ditto.judged_rows_sql(dead, recorded) }}
-)
-where `_ditto_reasons` <> ''
 {%- endmacro %}
 
 

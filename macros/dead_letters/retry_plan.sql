@@ -14,6 +14,12 @@
 {% endmacro %}
 
 
+{# A record that the reader of a file could not read has no columns for the rules: it fails again, until its file is corrected. #}
+{% macro rules_for(dead, record_type) %}
+    {{ return(dict(dead, corrupt=true, rules=[{'name': 'corrupt_record', 'when': 'true'}]) if record_type == ditto.corrupt_record_type() else dead) }}
+{% endmacro %}
+
+
 {# Why the letters of an execution have to wait, or none. `status`: of the execution in the ledger. `same_run`: were they found by the
    run whose rows are in the table? `last`: the execution that was applied last. #}
 {% macro retry_obstacle(settings, target, status, same_run, last) %}

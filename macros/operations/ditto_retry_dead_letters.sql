@@ -70,19 +70,23 @@
     {% set fresh = ditto.own_dead_letters(settings) ~ ' and `invocation_id` = ' ~ ditto.literal(group['found_by'])
         ~ ' and `record_type` = ' ~ ditto.literal(group['record_type']) ~ ' and ' ~ work.candidates %}
     {% set job = {
-        'settings': settings, 'target': target, 'kind': kind, 'letters': group['letters'] | int, 'record_type': group['record_type'], 'fresh': fresh,
+        'dead': ditto.rules_for(work.dead, group['record_type']), 'settings': settings, 'target': target, 'kind': kind, 'letters': group['letters'] | int, 'record_type': group['record_type'], 'fresh': fresh,
         'moving': group['moving'], 'retry_id': group['moving'] or settings.invocation_id ~ ':' ~ number, 'passing': 0,
         'obstacle': ditto.retry_obstacle(settings, target, work.statuses.get(group['time']),
             settings.letter_columns or work.applied_by.get(group['time']) == group['found_by'], last)
             or ('only a replay can take them in' if kind == 'replay' and group['moving'] else none)
     } %}
     {% if not job.obstacle and not job.moving %}
-        {% set rows = ditto.living_rows_sql(work.dead, ditto.stored_rows_sql(work.dead, job.record_type, fresh)) %}
+        {% set judged = 'select 1 from (\n' ~ ditto.judged_rows_sql(job.dead, ditto.stored_rows_sql(job.dead, job.record_type, fresh)) ~ '\n) limit 0' %}
+        {% do job.update({'obstacle': 'the rules ask for columns that these records do not have'}) if ditto.fetch(ditto.caught_sql(judged, 'failed', '42703')) %}
+    {% endif %}
+    {% if not job.obstacle and not job.moving %}
+        {% set rows = ditto.living_rows_sql(job.dead, ditto.stored_rows_sql(job.dead, job.record_type, fresh)) %}
         {% if kind == 'replay' %}
             {% do job.update({'passing': ditto.fetch('select count(*) as `letters` from (\n' ~ rows ~ '\n)')[0]['letters'] | int}) %}
         {% else %}
             {% set columns = ditto.as_given(ditto.query_columns(rows)) %}
-            {% for check in ditto.retry_checks(settings, columns, rows, ditto.changed_records_sql(work.dead, job.record_type, fresh)) %}
+            {% for check in ditto.retry_checks(settings, columns, rows, ditto.changed_records_sql(job.dead, job.record_type, fresh)) %}
                 {% do ditto.refuse_problems(work.plan, check) %}
             {% endfor %}
         {% endif %}
@@ -103,7 +107,7 @@
 
 {# Mark what passes, write it, remove it. A group that was marked by a retry that died is only written and removed. #}
 {% macro _retry(work, job, lease, fence, result) %}
-    {% set dead, plan = work.dead, work.plan %}
+    {% set dead, plan = job.dead, work.plan %}
     {% set moving = ditto.moving_letters(job.retry_id) %}
     {% if not job.moving %}
         {% set judge = ditto.judge_again_sql(dead, job.record_type, job.fresh, job.retry_id, job.kind != 'replay') %}

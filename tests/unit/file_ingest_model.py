@@ -84,6 +84,8 @@ class World:
                 "candidates_sql": lambda settings, anew: ("candidates", anew),
                 "list_folder": lambda settings, columns, rest, sql: answers[sql[0]](*sql[1:]),
                 "fetch": lambda sql: answers[sql[0]](*sql[1:]),
+                "caught_sql": lambda sql, word, state=None: sql,
+                "send": lambda name, sql: None,
                 "hash_sql": lambda settings, paths: ("hash", paths),
                 "hash_in_pieces_sql": lambda settings, paths: ("hash", paths),
                 "orphans_sql": lambda settings, hashes, known: ("orphans", hashes, known),
@@ -137,8 +139,11 @@ class World:
         if anew:
             self.tracker = {}
         for row in rows:
-            assert row["status"] in ("PENDING", "IN_PROGRESS", "SUCCESS", "FAILED", "DEAD")
-            self.tracker[row["file_path"]] = dict(row)
+            assert row["status"] in ("PENDING", "IN_PROGRESS", "SUCCESS", "FAILED", "DEAD", "GONE")
+            if row["status"] == "GONE":
+                del self.tracker[row["file_path"]]
+            else:
+                self.tracker[row["file_path"]] = dict(row)
 
     def _load(self, found: dict[str, Any], load: str, anew: bool) -> None:
         if anew:
@@ -185,17 +190,17 @@ class World:
     def _is_candidate(self, path: str, anew: bool) -> bool:
         file, row = self.folder.get(path), self.tracker.get(path)
         if file is None:
-            return row["status"] == "IN_PROGRESS" or (anew and row["loaded_hash"] is not None)
+            return row["status"] != "SUCCESS" or (anew and row["loaded_hash"] is not None)
         if anew or row is None or self.settings["detect_changes"] == "content":
             return True
         unfinished = row["status"] not in ("SUCCESS", "DEAD")
         racy = row["hashed"] is not None and row["hashed"] - row["modified"] < 2 * SECOND
         return unfinished or file.modified != row["modified"] or len(file.content) != row["size"] or racy
 
-    def _order(self, path: str) -> tuple[bool, int, int, str]:
+    def _order(self, path: str) -> tuple[bool, bool, int, int, str]:
         row, file = self.tracker.get(path), self.folder.get(path)
         unfinished = bool(row) and row["status"] == "IN_PROGRESS"
-        return (not unfinished, row["attempts"] if row else -1, file.modified if file else -1, path)
+        return (file is not None, not unfinished, row["attempts"] if row else -1, file.modified if file else -1, path)
 
     def _listed(self, path: str) -> dict[str, Any]:
         file = self.folder.get(path)

@@ -111,10 +111,11 @@ def test_the_dead_rows_keep_the_record_and_its_types(ditto: Ditto) -> None:
     found["dead_letters"]["raw_columns"] = columns(_corrupt_record="string") + odd
     raw = sql(ditto.dead_rows_sql(found, odd, "select 1"))
     assert "'`_corrupt_record` string, `o``dd` map<string,int>' as `record_type`" in raw
+    assert "to_json(struct(`_corrupt_record`, `o``dd`)" in raw, "in the same order"
     assert "'x' as `load`" in text and "cast(null as string) as `file_path`" in text
     assert text.endswith("where `_ditto_reasons` <> ''")
     # The record is made before the rules are asked, so that it holds the row and nothing else.
-    assert text.index("`_ditto_reasons` from (") < text.index("to_json(struct(`o``dd`, `_corrupt_record`)")
+    assert text.index("`_ditto_reasons` from (") < text.index("to_json(struct(`o``dd`)")
     never = settings(ditto, dead_letters=[NEGATIVE], max_retries=0)
     assert "'DEAD' as `status`" in sql(ditto.dead_rows_sql(never, [], "select 1"))
 

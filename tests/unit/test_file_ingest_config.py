@@ -26,6 +26,7 @@ def test_defaults(ditto: Ditto) -> None:
         "pattern": None,
         "recursive": True,
         "corruptible": True,
+        "keeps_corrupt": False,
     }
     rules = ("file_path_column", "on_duplicate_content", "on_failed_file", "detect_changes")
     assert [found[name] for name in rules] == ["file_path", "skip", "warn", "metadata"]

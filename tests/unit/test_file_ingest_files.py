@@ -265,6 +265,22 @@ def test_a_file_that_went_away_meanwhile_is_known_by_its_load(world: World) -> N
     found = world.run()
     assert [row["error_message"] for row in found["failed"]] == ["the file went away before it was loaded"]
     assert state(world, "d", "status", "loaded_hash") == ("FAILED", None)
+    world.run()
+    assert "d" not in world.tracker, "it never came in, and is forgotten"
+    assert nothing(world.run())
+
+
+def test_a_broken_file_that_is_removed_is_forgotten(world: World) -> None:
+    world.put("c", "!broken")
+    world.put("d", "zzz")
+    world.run()
+    world.put("d", "!broken")
+    world.run()
+    assert {world.tracker[name]["status"] for name in "cd"} == {"FAILED"}
+    del world.folder["c"], world.folder["d"]
+    world.run()
+    assert "c" not in world.tracker
+    assert state(world, "d", "status", "loaded_hash", "file_hash") == ("SUCCESS", "zzz", "zzz"), "its rows are there"
     assert nothing(world.run())
 
 

@@ -125,7 +125,7 @@ def test_a_dead_run_is_taken_over_even_if_nothing_is_left_to_do(ditto: Ditto) ->
 def test_a_full_refresh_forgets_what_it_knew(ditto: Ditto) -> None:
     made = plan(ditto, ONE, flags={"full_refresh": True}, ledger=ran_before(token=4))
     assert (made["mode"], made["made_anew"]) == ("full_refresh", True)
-    assert names(made) == ["intent", "track", "replace_table", "load", "track_loaded", "outcome"]
+    assert names(made) == ["check", "intent", "track", "replace_table", "load", "track_loaded", "outcome"]
     assert "then delete" in step(made, "track")["sql"]
     assert ") = 5 then" in sql(step(made, "replace_table")["sql"])
     made = plan(ditto, found(), flags={"full_refresh": True})
@@ -134,7 +134,7 @@ def test_a_full_refresh_forgets_what_it_knew(ditto: Ditto) -> None:
 
 def test_a_full_refresh_that_died_is_done_again(ditto: Ditto) -> None:
     made = plan(ditto, ONE, ledger=ran_before(unfinished=[UNFINISHED | {"mode": "full_refresh"}]))
-    assert (made["mode"], names(made)[:3]) == ("full_refresh", ["intent", "track", "replace_table"])
+    assert (made["mode"], names(made)[1:4]) == ("full_refresh", ["intent", "track", "replace_table"])
 
 
 def test_a_full_refresh_does_not_lose_rows_silently(ditto: Ditto) -> None:

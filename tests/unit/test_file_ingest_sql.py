@@ -28,14 +28,17 @@ def with_columns(ditto: Ditto, files: dict[str, Any] | None = None, **types: str
     return read
 
 
+READING = "'recursiveFileLookup' = 'true', 'ignoreCorruptFiles' = 'false', 'ignoreMissingFiles' = 'false'"
+
+
 # --- the folder -----------------------------------------------------------------------------------------------------
 
 
 def test_the_folder_is_listed_without_a_look_into_its_files(ditto: Ditto) -> None:
     text = ditto.listing_sql(settings(ditto))
-    assert sql(text) == sql("""
+    assert sql(text) == sql(f"""
         select `_metadata`.`file_path` as `file_path`, `length` as `size`, unix_micros(`modificationTime`) as `modified`
-        from binaryFile.`/landing` with ('recursiveFileLookup' = 'true')
+        from binaryFile.`/landing` with ({READING})
     """)
 
 
@@ -43,24 +46,25 @@ def test_a_folder_and_a_pattern_with_odd_names_are_quoted(ditto: Ditto) -> None:
     odd = {"path": "/land`ing's", "format": "csv", "schema": "id int", "pattern": "*'.csv", "recursive": False}
     text = ditto.folder_sql(settings(ditto, files=odd), "text", "`value`", ODD)
     assert text == (
-        "select `value` from text.`/land``ing's` with ('recursiveFileLookup' = 'false', 'pathGlobFilter' = '*\\'.csv')"
+        "select `value` from text.`/land``ing's` with ('recursiveFileLookup' = 'false', "
+        "'ignoreCorruptFiles' = 'false', 'ignoreMissingFiles' = 'false', 'pathGlobFilter' = '*\\'.csv')"
         f" where `_metadata`.`file_path` in ({ODD_LITERALS})"
     )
 
 
 def test_the_files_are_a_table_without_rows_of_its_own(ditto: Ditto) -> None:
     odd = {"path": "/land'ing", "format": "csv", "schema": "id int", "options": {"header": True, "sep": "'"}}
-    assert sql(ditto.create_incoming_sql(settings(ditto, files=odd), "id int")) == sql("""
+    assert sql(ditto.create_incoming_sql(settings(ditto, files=odd), "id int")) == sql(f"""
         create table if not exists `demo`.`orders__incoming` (id int, `_corrupt_record` string)
         using csv
         options ('enforceSchema' = 'false', 'mode' = 'PERMISSIVE', 'columnNameOfCorruptRecord' = '_corrupt_record',
-            'header' = 'true', 'sep' = '\\'', 'recursiveFileLookup' = 'true')
+            'header' = 'true', 'sep' = '\\'', {READING})
         location '/land\\'ing'
     """)
     parquet = settings(ditto, files={"path": "/in", "format": "parquet"})
-    assert sql(ditto.create_incoming_sql(parquet, "`id` int")) == sql("""
+    assert sql(ditto.create_incoming_sql(parquet, "`id` int")) == sql(f"""
         create table if not exists `demo`.`orders__incoming` (`id` int)
-        using parquet options ('recursiveFileLookup' = 'true') location '/in'
+        using parquet options ({READING}) location '/in'
     """)
 
 
@@ -193,7 +197,7 @@ def test_the_tracker_gets_rows_as_they_are(ditto: Ditto) -> None:
     assert json.loads(string_literal(text[text.index("from_json(") :])) == rows
     assert sql(text).startswith("merge into `demo`.`ditto_files` as `target` using (select `file_path`, `file_hash`")
     assert "on `target`.`relation` = 'demo.orders' and `target`.`file_path` = `source`.`file_path`" in sql(text)
-    assert "delete" not in text
+    assert "by source" not in text
 
 
 def test_every_column_of_the_tracker_is_written(ditto: Ditto) -> None:
@@ -223,7 +227,7 @@ def test_a_load_is_marked_by_what_the_table_has(ditto: Ditto) -> None:
 
 def test_only_what_may_have_news_is_looked_at(ditto: Ditto) -> None:
     text = sql(ditto.candidates_sql(settings(ditto, max_files=7), False))
-    assert "when `listed`.`file_path` is null then `tracked`.`status` = 'IN_PROGRESS' else `tracked`" in text
+    assert "when `listed`.`file_path` is null then `tracked`.`status` <> 'SUCCESS' else `tracked`" in text
     assert "`listed`.`size` <> `tracked`.`size` or `listed`.`modified` <> unix_micros(`tracked`.`modified_at`)" in text
     assert "unix_micros(`tracked`.`hashed_at`) - unix_micros(`tracked`.`modified_at`) < 2000000" in text
     assert "unix_micros(`tracked`.`hashed_at`) as `hashed`" in text

@@ -18,12 +18,24 @@
         'hash_in_pieces_above': ditto.whole_number(node, 'hash_in_pieces_above', 268435456, 0),
         'load': run_started_at.strftime('%Y%m%dT%H%M%S') ~ '-' ~ invocation_id,
         'leased': true,
-        'letter_columns': {'_ditto_load': '`load`'}
+        'letter_columns': {'_ditto_load': "concat('retry:', `load`)"}
     }) %}
-    {# They are replaced with the rows of their file, and not with those of an execution. #}
-    {% do settings.dead_letters.update({'own_steps': true}) if settings.dead_letters %}
+    {% do ditto._read_file_letters(settings) if settings.dead_letters %}
     {% do ditto._check_file_ingest(settings) %}
     {{ return(settings) }}
+{% endmacro %}
+
+
+{# Letters are replaced with the rows of their file, and not with those of an execution. What cannot be read is one before the SELECT:
+   a filter of the model would take it for a row of nulls. #}
+{% macro _read_file_letters(settings) %}
+    {% set dead = settings.dead_letters %}
+    {% if dead.corrupt and not settings.files.corruptible %}
+        {% do ditto.error(settings.subject, 'dead_letters: corrupt_records, and files of the format ' ~ settings.files.format,
+            'csv or json: other formats have no records that are broken alone', 'remove corrupt_records from the config of the model') %}
+    {% endif %}
+    {% do settings.files.update({'keeps_corrupt': dead.corrupt}) %}
+    {% do dead.update({'own_steps': true, 'corrupt': false, 'rules': dead.rules | rejectattr('name', 'equalto', 'corrupt_record') | list}) %}
 {% endmacro %}
 
 
@@ -51,7 +63,8 @@
     {% if path | select('in', '*?[]{}') | list %}
         {% do ditto._files_error(settings, 'files: path: ' ~ path, 'one folder; which of its files is said by pattern, and recursive reads the folders in it') %}
     {% endif %}
-    {% set taken = ['mode', 'path', 'columnnameofcorruptrecord', 'recursivefilelookup', 'pathglobfilter', 'ignorecorruptfiles', 'ignoremissingfiles'] %}
+    {% set taken = ['mode', 'path', 'columnnameofcorruptrecord', 'recursivefilelookup', 'pathglobfilter', 'ignorecorruptfiles', 'ignoremissingfiles',
+        'modifiedafter', 'modifiedbefore', 'basepath'] %}
     {% for name in options if name | lower in taken %}
         {% do ditto._files_error(settings, 'files: options: ' ~ name, 'options that ditto does not set itself: ' ~ taken | join(', ')
             ~ ' are its own (pattern and recursive are keys of files)') %}
@@ -63,7 +76,7 @@
     {{ return({
         'path': path.strip().rstrip('/') or '/', 'format': format, 'schema': schema.strip().rstrip(';').rstrip(',') if schema else none, 'options': given,
         'pattern': files.get('pattern'), 'recursive': files.get('recursive', true),
-        'corruptible': format in ('csv', 'json')
+        'corruptible': format in ('csv', 'json'), 'keeps_corrupt': false
     }) }}
 {% endmacro %}
 

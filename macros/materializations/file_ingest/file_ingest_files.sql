@@ -53,17 +53,22 @@
 {% endmacro %}
 
 
-{# The file of a run that died is not there any more. If its load went through it is in the table, and otherwise lost to us. #}
+{# The file is not there any more. If a run died with it and its load went through, it is in the table, and otherwise lost to us. One
+   that had never come in is forgotten, and of one that had, what was wrong with a later content. #}
 {% macro _sort_gone(sorted, file, anew) %}
     {% set tracked = file.tracked %}
     {% if anew %}
-        {% do sorted.lost.append(file.file_path) %}
+        {% do sorted.lost.append(file.file_path) if tracked.loaded_hash or tracked.status == 'IN_PROGRESS' %}
     {% elif tracked.landed %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=tracked.loaded_hash, record_count=tracked.record_count)) %}
-    {% else %}
+    {% elif tracked.status == 'IN_PROGRESS' %}
         {% do sorted.rows.append(ditto._file_row(file, tracked, status='FAILED', loaded_hash=tracked.loaded_hash,
             error_message='the file went away before it was loaded')) %}
         {% do sorted.failed.append(sorted.rows[-1]) %}
+    {% elif tracked.loaded_hash %}
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='SUCCESS', loaded_hash=tracked.loaded_hash, file_hash=tracked.loaded_hash)) %}
+    {% else %}
+        {% do sorted.rows.append(ditto._file_row(file, tracked, status='GONE')) %}
     {% endif %}
 {% endmacro %}
 

@@ -6,15 +6,15 @@
         {% do file.update({'problem': ditto.problem_at_sight(settings, file)}) %}
     {% endfor %}
     {% set readable = files | rejectattr('problem') | list %}
-    {% set found = {} %}
+    {% set found = {'failed': 0} %}
     {% do ditto._inspect_group(settings, readable, found) if readable %}
     {% set corrupt = [] %}
     {% for file in readable %}
         {% set seen = found.get(file.file_path, {}) %}
         {% if seen.get('unreadable') %}
             {% do file.update({'problem': 'Spark cannot read it as ' ~ settings.files.format ~ '; to see why: select * from ' ~ settings.incoming
-                ~ " where _metadata.file_path = '" ~ file.file_path ~ "'"}) %}
-        {% elif seen.get('corrupt') and not ditto.keeps_corrupt_records(settings) %}
+                ~ ' where _metadata.file_path = ' ~ ditto.literal(file.file_path)}) %}
+        {% elif seen.get('corrupt') and not settings.files.keeps_corrupt %}
             {% do file.update({'problem': seen.corrupt ~ ' of ' ~ seen.records ~ ' records cannot be read; the first: ' ~ seen.get('sample', '')[:200]}) %}
             {% do corrupt.append(file) %}
         {% endif %}
@@ -24,6 +24,10 @@
 
 
 {% macro _inspect_group(settings, files, found) %}
+    {% if found.failed >= ditto.most_unreadable() %}
+        {% for file in files %}{% do file.update({'file_hash': none}) %}{% endfor %}
+        {{ return('') }}
+    {% endif %}
     {% set rows = ditto.fetch(ditto.caught_sql(ditto.inspect_sql(settings, files | map(attribute='file_path') | list), 'unreadable', 'KD001')) %}
     {% if not rows or rows[0].get('ditto_verdict') != 'unreadable' %}
         {% for row in rows %}
@@ -31,7 +35,7 @@
             {% do found.update({seen.file_path: seen}) %}
         {% endfor %}
     {% elif files | length == 1 %}
-        {% do found.update({files[0].file_path: {'unreadable': true}}) %}
+        {% do found.update({files[0].file_path: {'unreadable': true}, 'failed': found.failed + 1}) %}
     {% else %}
         {% set half = (files | length + 1) // 2 %}
         {% do ditto._inspect_group(settings, files[:half], found) %}
@@ -69,23 +73,19 @@
         {% do options.update({name | lower: value | string}) %}
     {% endfor %}
     {% set plain = options.keys() | select('in', ['quote', 'escape', 'comment', 'encoding', 'charset', 'multiline', 'linesep']) | list == [] %}
-    {% if files.format != 'csv' or options.get('header') != 'true' or options.get('enforceschema', 'false') == 'true' or not plain or not file.head
+    {# What only a parser of csv can tell apart is left to Spark. #}
+    {% set sep = options.get('sep', options.get('delimiter', ',')) %}
+    {% if sep | length != 1 or '"' in (file.head or '') or files.format != 'csv' or options.get('header') != 'true' or options.get('enforceschema', 'false') == 'true' or not plain or not file.head
         or modules.re.search('[.](gz|bz2|lz4|snappy|deflate|zst|zstd|xz)$', file.file_path) %}
         {{ return(none) }}
     {% endif %}
     {% set expected = files.columns | map(attribute='name') | reject('equalto', '_corrupt_record') | list %}
     {% set found = [] %}
-    {% for name in file.head.lstrip('\ufeff').rstrip('\r').split(options.get('sep', options.get('delimiter', ','))) %}
-        {% do found.append(name.strip().strip('"')) %}
+    {% for name in file.head.lstrip('\ufeff').split(sep) %}
+        {% do found.append(name.strip()) %}
     {% endfor %}
     {% if ditto.lower_names(found) != ditto.lower_names(expected) %}
         {{ return('line 1 has the header ' ~ found | join(', ') ~ ', expected is ' ~ expected | join(', ')) }}
     {% endif %}
     {{ return(none) }}
-{% endmacro %}
-
-
-{# With the rule corrupt_records among the dead letters a broken record costs itself, and not its file. #}
-{% macro keeps_corrupt_records(settings) %}
-    {{ return(settings.files.corruptible and settings.dead_letters and settings.dead_letters.corrupt) }}
 {% endmacro %}

@@ -3,7 +3,7 @@
 {# Every column is touched: what nobody asks for is not parsed, and its faults are not seen. #}
 {% macro inspect_sql(settings, paths) %}
 {% set corrupt = '`_corrupt_record`' if settings.files.corruptible else 'cast(null as string)' %}
-select to_json(struct(`_ditto_file` as `file_path`, count(*) as `records`, count(`_ditto_corrupt`) as `corrupt`, min(`_ditto_corrupt`) as `sample`,
+select to_json(struct(`_ditto_file` as `file_path`, count(*) as `records`, count(`_ditto_corrupt`) as `corrupt`, left(min(`_ditto_corrupt`), 200) as `sample`,
     max(`_ditto_row`) as `content`)) as `seen`
 from (
     select `_metadata`.`file_path` as `_ditto_file`, {{ corrupt }} as `_ditto_corrupt`, {{ ditto.touched(settings.files.columns) }} as `_ditto_row`
@@ -28,7 +28,7 @@ group by `_ditto_file`
 {% macro corrupt_lines_sql(settings, paths) %}
 {% set lines = ditto.folder_sql(settings, 'binaryFile',
     "`_metadata`.`file_path` as `file_path`, posexplode(split(make_valid_utf8(cast(`content` as string)), '\\r?\\n')) as (`line`, `text`)", paths) %}
-select to_json(struct(`lines`.`file_path`, min(`line`) + 1 as `line`, min_by(`text`, `line`) as `text`,
+select to_json(struct(`lines`.`file_path`, min(`line`) + 1 as `line`, left(min_by(`text`, `line`), 200) as `text`,
     max(`corrupt`.`content`) as `content`)) as `seen`
 from ({{ lines }}) as `lines`
 join (
@@ -40,3 +40,20 @@ join (
     on `corrupt`.`file_path` = `lines`.`file_path` and `corrupt`.`record` = `lines`.`text`
 group by `lines`.`file_path`
 {%- endmacro %}
+
+
+{# Records that cannot be read, as letters: their text and their file are all that is known. #}
+{% macro corrupt_letters_sql(settings, paths) %}
+{{ ditto.letter_sql(settings, "'corrupt_record'", "to_json(struct(`_corrupt_record`, `file_path`), " ~ ditto.json_options() ~ ")",
+    ditto.corrupt_record_type(), {'file_path': '`file_path`', 'load': ditto.literal(settings.load)}) }}
+from (
+    select `_corrupt_record`, `_metadata`.`file_path` as `file_path`
+    from {{ settings.incoming }}
+    where {{ ditto.among('`_metadata`.`file_path`', paths) }} and `_corrupt_record` is not null and {{ ditto.all_read(settings) }}
+)
+{%- endmacro %}
+
+
+{% macro corrupt_record_type() %}
+    {{ return('`_corrupt_record` string, `file_path` string') }}
+{% endmacro %}

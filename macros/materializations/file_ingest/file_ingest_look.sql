@@ -7,6 +7,8 @@
     {% do ditto._settle_unfinished(settings, target, files) if not anew %}
     {% set listed = files | selectattr('listed') | list %}
     {% do ditto._hash_files(settings, listed) %}
+    {# Spark remembers the folder as it was when the SELECT was described; what it reads may not be older than what was hashed. #}
+    {% do ditto.send('refresh_incoming', 'refresh table ' ~ settings.incoming) if listed %}
     {% if not anew %}
         {% do files.extend(ditto._orphans(settings, files)) %}
     {% endif %}
@@ -82,18 +84,42 @@
 {% macro _hash_files(settings, files) %}
     {% set whole, large = [], [] %}
     {% for file in files %}
-        {% do (large if file.size > settings.hash_in_pieces_above else whole).append(file.file_path) %}
+        {% do (large if file.size > settings.hash_in_pieces_above else whole).append(file) %}
     {% endfor %}
     {% set hashes = {} %}
-    {% for paths, sql in [[whole, ditto.hash_sql(settings, whole)], [large, ditto.hash_in_pieces_sql(settings, large)]] if paths %}
-        {% for row in ditto.fetch(sql) %}
-            {% set found = fromjson(row['file']) %}
-            {% do hashes.update({found.file_path: found}) %}
-        {% endfor %}
+    {% for group, build in [[whole, ditto.hash_sql], [large, ditto.hash_in_pieces_sql]] if group %}
+        {% do ditto._hash_group(settings, group, build, hashes, {'failed': 0}) %}
     {% endfor %}
     {% for file in files if file.file_path in hashes %}
         {% do file.update(hashes[file.file_path]) %}
     {% endfor %}
+{% endmacro %}
+
+
+{# A file that cannot even be opened is found by halving, and known by its size and time. #}
+{% macro _hash_group(settings, files, build, hashes, found) %}
+    {% set rows = ditto.fetch(ditto.caught_sql(build(settings, files | map(attribute='file_path') | list), 'unreadable')) if found.failed < ditto.most_unreadable() else [] %}
+    {% if not rows or rows[0].get('ditto_verdict') != 'unreadable' %}
+        {% for row in rows %}
+            {% set file = fromjson(row['file']) %}
+            {% do hashes.update({file.file_path: file}) %}
+        {% endfor %}
+    {% elif files | length == 1 %}
+        {% set file = files[0] %}
+        {% do hashes.update({file.file_path: {'file_hash': 'unread:' ~ file.size ~ ':' ~ file.modified, 'hashed': file.modified,
+            'problem': 'Spark cannot open it, or not to its end'}}) %}
+        {% do found.update({'failed': found.failed + 1}) %}
+    {% else %}
+        {% set half = (files | length + 1) // 2 %}
+        {% do ditto._hash_group(settings, files[:half], build, hashes, found) %}
+        {% do ditto._hash_group(settings, files[half:], build, hashes, found) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# So many are found in one run, and the others that cannot be read are left to the next: with a wrong schema all of them are. #}
+{% macro most_unreadable() %}
+    {{ return(100) }}
 {% endmacro %}
 
 

@@ -11,14 +11,17 @@
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, mode, made.steps if not facts.target.exists else [])) }}
     {% endif %}
-    {% set steps = ([{'kind': 'intent', 'name': 'intent'}] if leased else []) + made.steps %}
-    {% if sorted.rows or sorted.lost or anew %}
-        {# After the intent, before the table is made: no crash may leave an empty table of which the tracker says that files are in it. #}
-        {% do steps.insert(1, {'kind': 'write', 'name': 'track',
-            'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew or not facts.target.exists), fence, script=true)}) %}
-    {% endif %}
     {% set work = {'settings': settings, 'facts': facts, 'sorted': sorted, 'columns': made.columns, 'fence': fence, 'tag': ditto.tag(dict(settings, mode=mode.mode)),
         'sql': ditto.ingest_sql(settings, compiled_code, sorted.load)} %}
+    {# An increment that will be refused must not empty the table first. #}
+    {% set steps = [{'kind': 'check', 'name': 'check', 'diagnosis': ditto._no_file_diagnosis(work)}] if anew and sorted.load else [] %}
+    {% do steps.append({'kind': 'intent', 'name': 'intent'}) if leased %}
+    {% if sorted.rows or sorted.lost or anew %}
+        {# After the intent, before the table is made: no crash may leave an empty table of which the tracker says that files are in it. #}
+        {% do steps.append({'kind': 'write', 'name': 'track',
+            'sql': ditto.fenced_sql(ditto.track_sql(settings, sorted.rows, anew or not facts.target.exists), fence, script=true)}) %}
+    {% endif %}
+    {% do steps.extend(made.steps) %}
     {% do steps.extend(ditto._load_steps(work)) if sorted.load or sorted.replaced %}
     {% do steps.append({'kind': 'write', 'name': 'forget_dead_letters', 'sql': ditto.fenced_sql('delete from ' ~ settings.dead_letters.table
         ~ ' where not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence, script=true)}) if (anew or not facts.target.exists) and settings.dead_letters and facts.dead_letters.exists %}
@@ -40,6 +43,11 @@
         and column.name | lower not in ditto.lower_names(facts.target.columns) %}
         {% do lacks.append(column) %}
     {% endfor %}
+    {% if '_ditto_load' in ditto.lower_names(facts.target.columns) and lacks %}
+        {% do ditto.error(settings.subject, 'file_path_column: ' ~ settings.file_path_column ~ ', which ' ~ settings.table ~ ' does not have',
+            'the column that its rows know their files by', 'change file_path_column back, or make the table anew: '
+            ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh')) %}
+    {% endif %}
     {% set target = dict(facts.target, columns=facts.target.columns + lacks) %}
     {% set made = ditto.plan_table(settings, dict(facts, increment=facts.increment + [load], target=target), spec, anew, fence) %}
     {{ return(dict(made, steps=(ditto.add_columns_steps(settings, lacks, facts.target) if lacks else []) + made.steps)) }}
@@ -56,22 +64,33 @@
     {% if dead %}
         {% do steps.extend(ditto.dead_letters_steps(settings, work.facts, work.tag, fence, {
             'predicate': ditto._replaced(ditto.own_load(settings, 'load'), '`file_path`', sorted.replaced),
-            'file_path': path, 'load': ditto.literal(settings.load)
+            'file_path': path, 'load': ditto.literal(settings.load),
+            'more': ditto.corrupt_letters_sql(settings, sorted.load) if settings.files.keeps_corrupt and sorted.load else none
         })) %}
     {% endif %}
     {% set predicate = ditto._replaced(ditto.own_load(settings, '_ditto_load'), path, sorted.replaced) %}
     {% do steps.append({
         'kind': 'write', 'name': 'load', 'inserts': true,
         'sql': ditto.fenced_sql(ditto.replace_where_sql(settings, work.columns, ditto.ingest_rows_sql(settings, work.sql), predicate, work.tag), fence, script=true),
-        'diagnosis': {
-            'sql': ditto.rows_of_no_file_sql(settings, work.sql, sorted.load),
-            'found': 'rows that belong to no file of this load; the first of them',
-            'expected': 'in ' ~ settings.file_path_column ~ ' of each row the path that the file has in ditto.incoming(); nothing was written',
-            'fix': 'select the column as it is, without a join that can lose it or an expression that changes it'
+        'diagnosis': ditto._no_file_diagnosis(work),
+        'constraints': {
+            'table': settings.table, 'known': [], 'exists': true, 'rows': ditto.constrained_rows_sql({}, work.columns, ditto.ingest_rows_sql(settings, work.sql)),
+            'fix': 'correct or remove the files that these rows came from, or the contract; then '
+                ~ ditto.run_command(settings.model, settings.execution_time)
         }
     }) %}
     {% do steps.append({'kind': 'write', 'name': 'track_loaded', 'sql': ditto.fenced_sql(ditto.track_loaded_sql(settings), fence, script=true)}) %}
     {{ return(steps + (ditto.count_dead_letters_steps(settings, ditto.own_load(settings, 'load')) if dead else [])) }}
+{% endmacro %}
+
+
+{% macro _no_file_diagnosis(work) %}
+    {{ return({
+        'sql': ditto.rows_of_no_file_sql(work.settings, work.sql, work.sorted.load),
+        'found': 'rows that belong to no file of this load; the first of them',
+        'expected': 'in ' ~ work.settings.file_path_column ~ ' of each row the path that the file has in ditto.incoming(); nothing was written',
+        'fix': 'select the column as it is, without a join that can lose it or an expression that changes it'
+    }) }}
 {% endmacro %}
 
 

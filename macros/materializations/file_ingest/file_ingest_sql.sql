@@ -31,7 +31,7 @@ end
     'unix_micros(current_timestamp()) as `hashed`', 'sha2(`content`, 256) as `file_hash`'
 ] %}
 {% if settings.files.format == 'csv' %}
-    {% do columns.append("substring_index(make_valid_utf8(cast(substr(`content`, 1, 65536) as string)), '\\n', 1) as `head`") %}
+    {% do columns.append("regexp_extract(make_valid_utf8(cast(substr(`content`, 1, 65536) as string)), '^[^\\r\\n]*', 0) as `head`") %}
 {% elif settings.files.format == 'parquet' %}
     {% do columns.append("`length` > 11 and substr(`content`, 1, 4) = X'50415231' and substr(`content`, -4) = X'50415231' as `is_parquet`") %}
 {% endif %}

@@ -78,7 +78,7 @@ full outer join (
 ) as `tracked`
     on `tracked`.`file_path` = `listed`.`file_path`
 where case
-    when `listed`.`file_path` is null then `tracked`.`status` = 'IN_PROGRESS'{{ ' or `tracked`.`loaded_hash` is not null' if anew }}
+    when `listed`.`file_path` is null then `tracked`.`status` <> 'SUCCESS'{{ ' or `tracked`.`loaded_hash` is not null' if anew }}
     else {{ 'true' if anew or settings.detect_changes == 'content' else changed.strip() }}
 end
 order by `listed`.`file_path` is null desc, `tracked`.`status` <=> 'IN_PROGRESS' desc, `tracked`.`attempts` nulls first, `listed`.`modified`, `listed`.`file_path`

@@ -1,6 +1,6 @@
 {# Pure builders: what is written to `ditto_files`. #}
 
-{# The rows as they should be, in one commit. `anew`: and no others. #}
+{# The rows as they should be, in one commit; without what is GONE. `anew`: and no others. #}
 {% macro track_sql(settings, rows, anew=false) %}
 {% set columns = ['file_hash', 'size', 'modified_at', 'status', 'record_count', 'error_message', 'attempts', 'duplicate_of', 'loaded_hash', 'load',
     'execution_time', 'invocation_id', 'hashed_at', 'processed_at'] %}
@@ -14,9 +14,10 @@ using (
     )
 ) as `source`
 on `target`.`relation` = {{ ditto.literal(settings.relation) }} and `target`.`file_path` = `source`.`file_path`
+when matched and `source`.`status` = 'GONE' then delete
 when matched then update set
 {%- for column in columns %} {{ ditto.quote(column) }} = `source`.{{ ditto.quote(column) }}{{ ',' if not loop.last }}{% endfor %}
-when not matched then insert (`relation`, `file_path`, {{ ditto.quote_all(columns) }})
+when not matched and `source`.`status` <> 'GONE' then insert (`relation`, `file_path`, {{ ditto.quote_all(columns) }})
     values ({{ ditto.literal(settings.relation) }}, `source`.`file_path`, {{ ditto.quote_all(columns, '`source`.') }})
 {%- if anew %}
 when not matched by source and `target`.`relation` = {{ ditto.literal(settings.relation) }} then delete

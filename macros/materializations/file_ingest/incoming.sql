@@ -14,11 +14,18 @@
 {% endmacro %}
 
 
-{# Each record with its file. `paths`: only these files; Spark opens no other. Pure. #}
+{# Each record with its file. `paths`: only these files, and Spark opens no other; without records that cannot be read. Pure. #}
 {% macro incoming_sql(settings, paths=none) %}
-    {% set columns = '* except (`_corrupt_record`)' if settings.files.corruptible and not ditto.keeps_corrupt_records(settings) else '*' %}
+    {% set columns = '* except (`_corrupt_record`)' if settings.files.corruptible else '*' %}
     {% set only = '' if paths is none else ' where ' ~ (ditto.among('`_metadata`.`file_path`', paths) if paths else 'false') %}
-    {{ return('(select ' ~ columns ~ ', `_metadata`.`file_path` as ' ~ ditto.quote(settings.file_path_column) ~ ' from ' ~ settings.incoming ~ only ~ ')') }}
+    {% set readable = ' and `_corrupt_record` is null and ' ~ ditto.all_read(settings) if settings.files.keeps_corrupt and paths else '' %}
+    {{ return('(select ' ~ columns ~ ', `_metadata`.`file_path` as ' ~ ditto.quote(settings.file_path_column) ~ ' from ' ~ settings.incoming ~ only ~ readable ~ ')') }}
+{% endmacro %}
+
+
+{# True of every record: a column that nobody asks for is not read, and its faults are not seen. #}
+{% macro all_read(settings) %}
+    {{ return(ditto.touched(settings.files.columns) ~ ' <> -1') }}
 {% endmacro %}
 
 
@@ -44,10 +51,13 @@
         {% do ditto.error(settings.subject, 'a ' ~ known.type ~ ' under the name ' ~ settings.incoming ~ ', which ditto did not make',
             'nothing: the files are read under this name', 'rename or drop it') %}
     {% elif known.exists and definition not in known.comment %}
+        {# Not under a run that reads it. #}
+        {% do ditto.refuse_unfinished(settings, ditto.ledger_facts(settings.relation, settings.execution_time)) %}
         {% do ditto.send('drop_incoming', 'drop table if exists ' ~ settings.incoming) %}
     {% endif %}
     {% if not known.exists or definition not in known.comment %}
         {% set schema = settings.files.schema or ditto._schema_of_a_file(settings) %}
+        {% do ditto._check_file_schema(settings, schema) %}
         {% do ditto.send('create_schema', 'create schema if not exists ' ~ ditto.quote(settings.schema)) %}
         {% do ditto.send('create_incoming', ditto.create_if_missing_sql(ditto.create_incoming_sql(settings, schema)
             ~ '\ncomment ' ~ ditto.literal('ditto: the files of ' ~ settings.relation ~ ', ' ~ definition), tries=20)) %}
@@ -63,7 +73,8 @@
 {% set corrupt = {'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_corrupt_record'} if files.corruptible else {} %}
 {# A header with other names, or in another order, would be read as if it were the right one. #}
 {% set strict = {'enforceSchema': 'false'} if files.format == 'csv' else {} %}
-create table if not exists {{ settings.incoming }} ({{ schema }}{{ ', `_corrupt_record` string' if files.corruptible }})
+create table if not exists {{ settings.incoming }} ({{ schema }}
+{{ ', `_corrupt_record` string' if files.corruptible }})
 using {{ files.format }}
 options ({{ ditto._properties(dict(dict(strict, **corrupt), **dict(files.options, **ditto.listing_options(files)))) }})
 location {{ ditto.literal(files.path) }}
@@ -71,7 +82,8 @@ location {{ ditto.literal(files.path) }}
 
 
 {% macro listing_options(files) %}
-    {% set options = {'recursiveFileLookup': 'true' if files.recursive else 'false'} %}
+    {# A setting of the session may not hide a broken file. #}
+    {% set options = {'recursiveFileLookup': 'true' if files.recursive else 'false', 'ignoreCorruptFiles': 'false', 'ignoreMissingFiles': 'false'} %}
     {% do options.update({'pathGlobFilter': files.pattern}) if files.pattern %}
     {{ return(options) }}
 {% endmacro %}
@@ -80,7 +92,7 @@ location {{ ditto.literal(files.path) }}
 {# Formats that carry a schema: that of the first file, in the order of their names, that can be read. It stays until the config of
    the files changes. #}
 {% macro _schema_of_a_file(settings) %}
-    {% for row in ditto.list_folder(settings, '`_metadata`.`file_path` as `file_path`', 'order by 1 limit 20') %}
+    {% for row in ditto.list_folder(settings, '`path` as `file_path`', 'order by 1 limit 20') %}
         {% set file = settings.files.format ~ '.' ~ ditto.quote(row['file_path']) %}
         {% set columns = [] %}
         {% for column in (ditto.query_columns('select * from ' ~ file) if not ditto.fetch(ditto.caught_sql('select * from ' ~ file ~ ' limit 0', 'failed')) else []) %}
@@ -92,4 +104,11 @@ location {{ ditto.literal(files.path) }}
     {% endfor %}
     {% do ditto.error(settings.subject, 'no schema, and no file in ' ~ settings.files.path ~ ' that has a readable one', 'the columns of the files with their types',
         "add the schema to files in the config of the model, for example 'schema': 'id bigint, amount double'") %}
+{% endmacro %}
+
+
+{% macro _check_file_schema(settings, schema) %}
+    {% if ditto.fetch(ditto.caught_sql('select from_json(cast(null as string), ' ~ ditto.literal(schema) ~ ') as `parsed` limit 0', 'failed')) %}
+        {% do ditto._files_error(settings, 'files: schema: ' ~ schema ~ ', which Spark does not understand', 'columns with their types, as in CREATE TABLE') %}
+    {% endif %}
 {% endmacro %}

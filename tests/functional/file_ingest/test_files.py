@@ -5,12 +5,25 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from dbt.adapters.spark.session import Cursor
 
 from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
 from tests.support import Project, statements
+
+
+@contextmanager
+def environment_of(project: Project, name: str, value: str) -> Iterator[None]:
+    """A setting of the session that somebody made."""
+    project.spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        project.spark.conf.unset(name)
 
 
 @pytest.fixture
@@ -195,3 +208,54 @@ def test_lost_tables_and_lost_files(project: Project, landing: Landing) -> None:
     shutil.rmtree(landing.folder)
     gone = project.run("2026-01-07")
     assert not gone.ok and "no folder" in gone.text and "make the folder" in gone.text
+
+
+def test_a_folder_that_changes_while_it_is_looked_at(project: Project, landing: Landing) -> None:
+    """What is loaded is never older than what was hashed; what is newer is loaded again."""
+    ingest(project, landing)
+    landing.put("grows.csv", "1,one")
+    execute = Cursor.execute
+
+    def arrive(cursor: Cursor, sql: str, *parameters: object) -> None:
+        if "`found_files`" in sql and not (landing.folder / "late.csv").exists():
+            landing.put("late.csv", "2,two")
+            landing.put("grows.csv", "1,one", "3,three")
+        execute(cursor, sql, *parameters)
+
+    Cursor.execute = arrive  # type: ignore[method-assign]
+    try:
+        project.must_run("2026-01-01")
+    finally:
+        Cursor.execute = execute  # type: ignore[method-assign]
+    project.must_run("2026-01-02")
+    assert names(project) == [(1, "one", "grows.csv"), (2, "two", "late.csv"), (3, "three", "grows.csv")]
+
+
+def test_what_cannot_be_opened_and_odd_configs(project: Project, landing: Landing) -> None:
+    """A large file that was cut off, a full refresh that is refused, another file_path_column, a schema of nonsense."""
+    ingest(project, landing, hash_in_pieces_above=2000, files={"options": {"header": True, "sep": "\\t"}})
+    landing.put("a.csv", "1\tone", header="id\tname")
+    landing.put_bytes("cut.csv.gz", gzip.compress(b"id\tname\n" + os.urandom(9000).hex().encode())[:3000])
+    landing.put("large.csv", *(f"{number}\tmany" for number in range(400)), header="id\tname")
+    with environment_of(project, "spark.sql.files.ignoreCorruptFiles", "true"):
+        project.must_run("2026-01-01")
+    assert len(names(project)) == 401
+    assert tracked(project, "status, substr(file_hash, 1, 6)") == {
+        "a.csv": ("SUCCESS", tracked(project, "substr(file_hash, 1, 6)")["a.csv"][0]),
+        "cut.csv.gz": ("FAILED", "unread"),
+        "large.csv": ("SUCCESS", "lines:"),
+    }
+    files = {"options": {"header": True, "sep": "\\t"}}
+    changed = "select id, name, concat(file_path, '?') as file_path from {{ ditto.incoming() }}"
+    ingest(project, landing, hash_in_pieces_above=2000, files=files, sql=changed)
+    refused = project.run("2026-01-02", "--full-refresh")
+    assert not refused.ok and "rows that belong to no file" in refused.text and len(names(project)) == 401
+    ingest(project, landing, files=files, file_path_column="origin")
+    assert "file_path_column: origin, which" in project.run("2026-01-02").text
+    ingest(project, landing, files={**files, "schema": "id intt"})
+    assert "which Spark does not understand" in project.run("2026-01-02").text
+    # A removed file is no failed one any more.
+    landing.remove("cut.csv.gz")
+    ingest(project, landing, files=files)
+    project.must_run("2026-01-02")
+    assert "cut.csv.gz" not in tracked(project)

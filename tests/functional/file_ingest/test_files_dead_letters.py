@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
-from tests.support import Project
+from tests.support import Project, statements
 
 NEGATIVE = {"name": "negative", "when": "id < 0"}
 
@@ -17,7 +17,9 @@ def letters(project: Project) -> list[tuple[object, ...]]:
 
 def test_a_broken_record_costs_itself(project: Project) -> None:
     landing = Landing(project.path / "landing")
-    ingest(project, landing, dead_letters=["corrupt_records", NEGATIVE])
+    # A filter of the model would take a record that cannot be read for a row of nulls.
+    known = "select * from {{ ditto.incoming() }} where id is not null"
+    ingest(project, landing, sql=known, dead_letters=["corrupt_records", NEGATIVE])
     landing.put("a.csv", "1,one", "-2,minus", "x,bad")
     landing.put("b.csv", "-3,minus", "4,four")
     outcome = project.must_run("2026-01-01")
@@ -36,14 +38,32 @@ def test_a_broken_record_costs_itself(project: Project) -> None:
     assert project.must_run("2026-01-01").ok and len(letters(project)) == 2
 
     # The rule was too strict: what passes now joins the rows of its file, and goes with them.
-    ingest(project, landing, dead_letters=["corrupt_records", {"name": "negative", "when": "id < -10"}])
+    landing.put("c.csv", "6,six", "y,bad")
+    project.must_run("2026-01-01")
+    ingest(project, landing, sql=known, dead_letters=["corrupt_records", {"name": "negative", "when": "id < -10"}])
     retry = project.dbt("run-operation", "ditto_retry_dead_letters", "--args", "{model: orders}")
     assert retry.ok, retry.text
-    assert names(project) == [(-3, "minus", "b.csv"), (1, "uno", "a.csv"), (4, "four", "b.csv")]
-    assert [(row[0], *row[3:]) for row in letters(project)] == [("a.csv", "FAILED", 1)]
+    six = (6, "six", "c.csv")
+    assert names(project) == [(-3, "minus", "b.csv"), (1, "uno", "a.csv"), (4, "four", "b.csv"), six]
+    assert [(row[0], *row[3:]) for row in letters(project)] == [("a.csv", "FAILED", 1), ("c.csv", "FAILED", 1)]
     landing.put("b.csv", "5,five")
     project.must_run("2026-01-02")
-    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv")]
+    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv"), six]
     again = project.must_run("2026-01-03", "--full-refresh")
-    assert "2 files, 2 inserted, 1 dead letter" in again.text
-    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv")] and len(letters(project)) == 1
+    assert "3 files, 3 inserted, 2 dead letters" in again.text
+    assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv"), six] and len(letters(project)) == 2
+
+
+def test_a_retry_brings_no_proof_of_a_load_that_died(project: Project) -> None:
+    """A letter of a load that never came through is taken in: the load is still to be done."""
+    landing = Landing(project.path / "landing")
+    ingest(project, landing, dead_letters=[NEGATIVE])
+    landing.put("a.csv", "1,one", "-2,minus")
+    with statements(die_before=1, only="insert into `" + project.schema + "`.`orders` "):
+        assert not project.run("2026-01-01").ok
+    for operation in ("ditto_release", "ditto_retry_dead_letters"):
+        ingest(project, landing, dead_letters=[{"name": "negative", "when": "id < -10"}])
+        assert project.dbt("run-operation", operation, "--args", "{model: orders}").ok
+    project.must_run("2026-01-01")
+    assert names(project) == [(-2, "minus", "a.csv"), (1, "one", "a.csv")]
+    assert letters(project) == []
