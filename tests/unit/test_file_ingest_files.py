@@ -276,7 +276,7 @@ def test_a_broken_file_that_is_removed_is_forgotten(world: World) -> None:
     world.run()
     world.put("d", "!broken")
     world.run()
-    assert {world.tracker[name]["status"] for name in "cd"} == {"FAILED"}
+    assert {world.tracker[name]["status"] for name in "cd"} <= {"FAILED", "DEAD"}
     del world.folder["c"], world.folder["d"]
     world.run()
     assert "c" not in world.tracker
