@@ -397,8 +397,7 @@ QUICK = {
     "stateful_merge, backfill",
     "fast_metadata_cleaner, reset",
     "proxy_view",
-    "transactional_writer, audits",
-    "dead letters, retry",
+    "transactional_writer",
 }
 
 

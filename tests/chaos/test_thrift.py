@@ -107,6 +107,7 @@ def days_of(server: Server, table: str) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
     """Different dates and the same date, first run included: nothing is lost or doubled."""
     remote.model("visits", SLOW.replace("60000", "600"), materialized="insert_overwrite", partition_by="day")
@@ -219,6 +220,7 @@ def test_two_versions_at_once(server: Server, remote: Project, versioning: str) 
     server.inside(remote, "run-operation", "ditto_verify")
 
 
+@pytest.mark.slow
 def test_backfills_over_thrift(server: Server, remote: Project) -> None:
     """The seeds' three scenarios, then two executions at once, of which only one may hold the lease."""
     letters(remote)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.merger.feed import increments
 from tests.support import Project, statements
 
@@ -23,6 +25,7 @@ def feed(project: Project, *rows: tuple[str, int, str]) -> None:
     project.source("feed", "day string, id int, name string", list(rows))
 
 
+@pytest.mark.slow
 def test_a_life(project: Project) -> None:
     feed(project, (FIRST, 1, "a"), (SECOND, 2, "b"), (THIRD, 3, "c"))
     # It also reads its own table, where Spark would forget the options of the INSERT.

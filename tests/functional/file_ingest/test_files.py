@@ -167,6 +167,7 @@ def test_other_formats(project: Project, landing: Landing, format: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_lost_tables_and_lost_files(project: Project, landing: Landing) -> None:
     """A dropped table or tracker, a full refresh, a folder that is not there, --empty: nothing lost or doubled."""
     ingest(project, landing)
@@ -231,6 +232,7 @@ def test_a_folder_that_changes_while_it_is_looked_at(project: Project, landing: 
     assert names(project) == [(1, "one", "grows.csv"), (2, "two", "late.csv"), (3, "three", "grows.csv")]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_and_odd_configs(project: Project, landing: Landing) -> None:
     """A large file that was cut off, a full refresh that is refused, another file_path_column, a schema of nonsense."""
     ingest(project, landing, hash_in_pieces_above=2000, files={"options": {"header": True, "sep": "\\t"}})

@@ -57,6 +57,7 @@ def test_replay_of_the_last_three_of_five(project: Project) -> None:
     assert all(live for _, live in versions(project).values())
 
 
+@pytest.mark.slow
 def test_hours_without_the_flaw_of_merger(project: Project) -> None:
     letters(project, HOURS, interval="hour")
     for hour in HOURS:
@@ -69,6 +70,7 @@ def test_hours_without_the_flaw_of_merger(project: Project) -> None:
     assert replayed == ["A-U,B", "A-U,C", "A-U,C,M,N,O"]
 
 
+@pytest.mark.slow
 def test_compaction_between_runs(project: Project) -> None:
     letters(project)
     run_days(project, "05", "06")

@@ -31,6 +31,7 @@ def plan(project: Project, capsys: pytest.CaptureFixture[str], **arguments: str)
     return json.loads(lines[-1])
 
 
+@pytest.mark.slow
 def test_commits_by_others_are_not_undone_silently(project: Project) -> None:
     letters(project)
     run_days(project, "05", "06")

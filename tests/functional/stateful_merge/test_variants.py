@@ -13,6 +13,7 @@ def run_days(project: Project, *days: str) -> None:
         project.must_run(f"2024-10-{day}")
 
 
+@pytest.mark.slow
 def test_pinned_readers_never_see_the_table_go_back(project: Project) -> None:
     letters(project, readers="pinned")
     run_days(project, "05", "06", "07")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from tests.support import Project
 
 ROWS = 500
@@ -42,6 +44,7 @@ def watching(project: Project, tables: list[str]) -> Iterator[dict[str, list[tup
     assert errors == []
 
 
+@pytest.mark.slow
 def test_every_read_sees_one_whole_execution(project: Project) -> None:
     writes = ["merge", "overwrite"]
     for write in writes:
