@@ -85,13 +85,18 @@
         {% set head = ditto.commits(settings.table, 1)[0] %}
     {% endif %}
     {% set dead_letters = ditto.dead_letters_facts(settings, sql) %}
+    {% set increment = ditto.query_columns(sql) if sql is not none else [] %}
+    {% if sql is not none %}
+        {% do ditto.refuse_unclear_conditions(settings, increment, target) %}
+        {% do ditto.refuse_misfits(settings, increment, target, sql) %}
+    {% endif %}
     {{ return({
         'ledger': ledger,
         'target': target,
         'head': head.version,
         'head_at': head.at,
         'dead_letters': dead_letters,
-        'increment': ditto.query_columns(sql) if sql is not none else [],
+        'increment': increment,
         'contract': ditto.contract_columns(node) if sql is not none else []
     }) }}
 {% endmacro %}

@@ -64,6 +64,10 @@
         {% endif %}
         {% do seen.append(name) %}
     {% endfor %}
+    {% if increment and increment | rejectattr('type', 'equalto', 'void') | list == [] %}
+        {% do ditto.error(settings.subject, 'nothing but null in the SELECT', 'at least one column that has a type',
+            'cast it in the model, for example cast(null as string) as name') %}
+    {% endif %}
     {% do ditto.require_columns(settings, 'partition_by', settings.partition_by, increment) %}
     {% do ditto.require_columns(settings, 'cluster_by', settings.cluster_by, increment) %}
 {% endmacro %}
