@@ -15,8 +15,8 @@ FILES: dict[str, Any] = {"path": "/landing", "format": "csv", "schema": "id int"
 class Case:
     """One mistake, of a model, a command or the world around it.
 
-    `found` and `fix` are parts of what ditto says. With `engine` Spark itself speaks, in these words, and `fix` is advice. With `does`
-    it works, and says how; then `rows` are what the table has afterwards.
+    `found` and `fix` are parts of what ditto says. With `engine` Spark itself speaks, in these words, and `fix` is advice.
+    With `does` it works, and says how; then `rows` are what the table has afterwards.
     """
 
     name: str
@@ -35,7 +35,6 @@ class Case:
     world: str = ""
     operation: str = ""
     given: Any = None
-    unfinished: bool = False
 
 
 def config(name: str, pattern: str, wrong: str, found: str, fix: str, sql: str = ROWS, **options: Any) -> Case:
@@ -1215,12 +1214,12 @@ def document() -> str:
     lines = [
         "# Errors",
         "",
-        f"{len(CASES)} mistakes, what ditto says or does, and what to do. This page is written from the table that the tests run",
-        "(`tests/functional/bad_input/cases.py`): each case leaves the table as it was, no execution unfinished, and the next correct",
-        "run works. To write it again: `python -m tests.functional.bad_input.cases`.",
+        f"{len(CASES)} mistakes, what ditto says or does, and what to do. This page is written from the table that the tests",
+        "run (`tests/functional/bad_input/cases.py`): a case that is refused leaves the table as it was and no execution",
+        "unfinished, and the next correct run works. To write it again: `python -m tests.functional.bad_input.cases`.",
         "",
-        "An error of ditto says what was found, what is expected and what fixes it. Where Spark itself fails, its own words come first,",
-        "and the next run of the model says whether something has to be finished.",
+        "An error of ditto says what was found, what is expected and what fixes it. Where Spark itself fails, its own words",
+        "come first; the next run of the model says whether something has to be finished.",
     ]
     for group in dict.fromkeys(case.group for case in CASES):
         lines += ["", f"## {group}", "", "| what is wrong | what ditto says or does | what to do |", "|---|---|---|"]

@@ -209,7 +209,7 @@ def operate(project: Project, case: Case) -> str:
 
 @pytest.mark.slow
 def test_operations(project: Project) -> None:
-    project.model("plain", ROWS)
+    project.model("plain", ROWS, materialized="view")
     project.model("merged", ROWS, materialized="merger", unique_key="id")
     project.model("cleaned", ROWS, materialized="fast_metadata_cleaner")
     project.model("shown", ROWS, materialized="proxy_view")
@@ -286,20 +286,22 @@ def small_disk(path: Path) -> Iterator[None]:
         subprocess.run(["umount", str(path)], check=True)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk(project: Project) -> None:
-    disk = project.path / "disk"
-    with small_disk(disk):
-        write_to(project, "full_disk", disk)
-        project.must_run(FIRST)
-        before = project.rows("full_disk"), project.versions("full_disk")
-        write_to(project, "full_disk", disk, rows=20_000)
-        check(of("full_disk"), project.run(SECOND).text)
-        assert (project.rows("full_disk"), project.versions("full_disk")) == before
-        assert unfinished(project) == []
-        for path in disk.glob("full_disk/*.parquet"):
-            path.unlink() if path.stat().st_size > 100_000 else None
-        write_to(project, "full_disk", disk, rows=2)
-        project.must_run(SECOND)
-        assert len(project.rows("full_disk")) == 2
+# Only root can mount a disk; for anybody else there is no such test.
+if os.geteuid() == 0:
+
+    @pytest.mark.slow
+    def test_a_full_disk(project: Project) -> None:
+        disk = project.path / "disk"
+        with small_disk(disk):
+            write_to(project, "full_disk", disk)
+            project.must_run(FIRST)
+            before = project.rows("full_disk"), project.versions("full_disk")
+            write_to(project, "full_disk", disk, rows=20_000)
+            check(of("full_disk"), project.run(SECOND).text)
+            assert (project.rows("full_disk"), project.versions("full_disk")) == before
+            assert unfinished(project) == []
+            for path in disk.glob("full_disk/*.parquet"):
+                path.unlink() if path.stat().st_size > 100_000 else None
+            write_to(project, "full_disk", disk, rows=2)
+            project.must_run(SECOND)
+            assert len(project.rows("full_disk")) == 2
