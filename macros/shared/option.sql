@@ -13,8 +13,8 @@
     {% set value = ditto.option(node, name, default) %}
     {% if value not in allowed %}
         {% do ditto.error(
-            ditto.subject(node), name ~ ': ' ~ value, 'one of ' ~ (allowed | join(', ')),
-            'change the config of the model, for example ' ~ name ~ "='" ~ default ~ "'"
+            ditto.subject(node), name ~ ': ' ~ value, 'one of ' ~ (allowed | reject('none') | join(', ')),
+            'change the config of the model, for example ' ~ name ~ "='" ~ (allowed | reject('none') | first if default is none else default) ~ "'"
         ) %}
     {% endif %}
     {{ return(value) }}

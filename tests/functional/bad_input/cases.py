@@ -15,7 +15,7 @@ FILES: dict[str, Any] = {"path": "/landing", "format": "csv", "schema": "id int"
 class Case:
     """One mistake, of a model, a command or the world around it.
 
-    `found` and `fix` are parts of what ditto says. With `engine` Spark itself speaks, in these words, and `fix` is advice.
+    `found` and `fix` are parts of what ditto says. With `engine` Spark itself speaks, in these words; `fix` is advice.
     With `does` it works, and says how; then `rows` are what the table has afterwards.
     """
 
@@ -98,7 +98,7 @@ OPTIONS = [
         "merger",
         "`not_matched_by_source` with an empty `update`, which would delete",
         "not_matched_by_source: {'condition': 'true', 'update': {}}",
-        "for example not_matched_by_source=",
+        "for example not_matched_by_source={'condition': \"target.region = 'eu'\"}",
         **KEY,
         not_matched_by_source={"condition": "true", "update": {}},
     ),
@@ -136,7 +136,7 @@ OPTIONS = [
         "merger",
         "a `merge_condition` that is no text",
         "merge_condition: 5",
-        "merge_condition=",
+        'merge_condition="target.region = source.region"',
         **KEY,
         merge_condition=5,
     ),
@@ -173,7 +173,7 @@ OPTIONS = [
         "merger",
         "`tblproperties` that are no mapping",
         "tblproperties: delta.appendOnly=true",
-        "tblproperties={",
+        "tblproperties={'delta.appendOnly': 'true'}",
         **KEY,
         tblproperties="delta.appendOnly=true",
     ),
@@ -182,7 +182,7 @@ OPTIONS = [
         "merger",
         "a table name with a space, a quote or a letter beyond ASCII",
         "alias: it's a café",
-        "alias='",
+        "alias='it_s_a_caf'",
         **KEY,
         alias="it's a café",
     ),
@@ -199,7 +199,7 @@ OPTIONS = [
         "insert_overwrite",
         "neither `predicate` nor `partition_by`",
         "mode: predicate without predicate or partition_by",
-        'add predicate="day =',
+        "add predicate=\"day = date'{execution_date}'\"",
     ),
     config(
         "no_partitions",
@@ -231,7 +231,7 @@ OPTIONS = [
         "insert_overwrite",
         "a name in braces that does not exist",
         "predicate: day = '{execution_day}'",
-        'add predicate="day =',
+        "add predicate=\"day = date'{execution_date}'\"",
         predicate="day = '{execution_day}'",
     ),
     config(
@@ -239,7 +239,7 @@ OPTIONS = [
         "insert_overwrite",
         "a predicate that is no text",
         "predicate: 5",
-        'add predicate="day =',
+        "add predicate=\"day = date'{execution_date}'\"",
         predicate=5,
     ),
     config(
@@ -277,7 +277,7 @@ OPTIONS = [
         "stateful_merge",
         "an interval that does not exist",
         "interval: quarter",
-        "interval=",
+        "interval='hour'",
         **KEY,
         interval="quarter",
     ),
@@ -426,7 +426,7 @@ OPTIONS = [
         "transactional_writer",
         "an audit query that does not read the candidate",
         "audits: {'name': 'a', 'query': 'select 1'}",
-        "audits=",
+        "for example audits=['amount >= 0'",
         **KEY,
         audits=[{"name": "a", "query": "select 1"}],
     ),
@@ -435,7 +435,7 @@ OPTIONS = [
         "transactional_writer",
         "an audit that is no condition",
         "audits: 5",
-        "audits=",
+        "for example audits=['amount >= 0'",
         **KEY,
         audits=5,
     ),
@@ -464,7 +464,12 @@ INCOMING = "select * from {{ ditto.incoming() }}"
 
 
 def files(
-    name: str, wrong: str, found: str, fix: str = "for example files=", sql: str = INCOMING, **changed: Any
+    name: str,
+    wrong: str,
+    found: str,
+    fix: str = "for example files={'path': '/landing/orders', 'format': 'csv'",
+    sql: str = INCOMING,
+    **changed: Any,
 ) -> Case:
     given = {key: value for key, value in {**FILES, **changed}.items() if value is not None}
     return config(name, "file_ingest", wrong, found, fix, sql, files=given)
@@ -472,7 +477,7 @@ def files(
 
 def rules(name: str, wrong: str, found: str, given: Any) -> Case:
     bad = {**KEY, "dead_letters": given}
-    fix = "for example dead_letters=["
+    fix = "for example dead_letters=[{'name': 'negative_amount', 'when': 'amount < 0'}"
     return Case(name, "Rules of dead_letters", wrong, f"dead_letters: {found}", fix, pattern="merger", bad=bad)
 
 
@@ -491,7 +496,7 @@ OPTIONS += [
         "file_ingest",
         "a text for the files",
         "files: /landing",
-        "for example files=",
+        "for example files={'path': '/landing/orders', 'format': 'csv'",
         INCOMING,
         files="/landing",
     ),
@@ -792,8 +797,8 @@ INCREMENTS = [
     ),
     rows(
         "odd_values",
-        "quotes, backslashes, line breaks and emoji in values",
-        r"select 1 as id, 'it\'s \\ \"x\" \n ✂️ {{ \'{{ x }}\' }} `' as name",
+        "quotes, backslashes, line breaks, braces and emoji in values",
+        r"""select 1 as id, 'it\'s \\ "x" \n ✂️ {{ '{{ x }}' }} `' as name""",
         pattern="stateful_merge",
         does="they are kept as they are",
         rows=((1, 'it\'s \\ "x" \n ✂️ {{ x }} `'),),
@@ -1214,12 +1219,13 @@ def document() -> str:
     lines = [
         "# Errors",
         "",
-        f"{len(CASES)} mistakes, what ditto says or does, and what to do. This page is written from the table that the tests",
-        "run (`tests/functional/bad_input/cases.py`): a case that is refused leaves the table as it was and no execution",
-        "unfinished, and the next correct run works. To write it again: `python -m tests.functional.bad_input.cases`.",
+        f"{len(CASES)} mistakes, what ditto says or does, and what to do. This page is written from the table that the",
+        "tests run (`tests/functional/bad_input/cases.py`): a case that is refused leaves the table as it was and no",
+        "execution unfinished, and the next correct run works. To write it again:",
+        "`python -m tests.functional.bad_input.cases`.",
         "",
-        "An error of ditto says what was found, what is expected and what fixes it. Where Spark itself fails, its own words",
-        "come first; the next run of the model says whether something has to be finished.",
+        "An error of ditto says what was found, what is expected and what fixes it. Where Spark itself fails, its own",
+        "words come first; the next run of the model says whether something has to be finished.",
     ]
     for group in dict.fromkeys(case.group for case in CASES):
         lines += ["", f"## {group}", "", "| what is wrong | what ditto says or does | what to do |", "|---|---|---|"]
