@@ -54,7 +54,8 @@
     {% if target.type != 'table' or settings.dry or settings.full_refresh or settings.on_schema_change == 'fail' %}
         {{ return('') }}
     {% endif %}
-    {% set doubtful = ditto.doubtful_columns(increment, target.columns) %}
+    {# What is deleted has a check of its own, which says more. #}
+    {% set doubtful = ditto.doubtful_columns(increment, target.columns) | rejectattr('name', 'equalto', settings.soft_delete) | list %}
     {% set fix = 'cast it in the SELECT, or make the table anew: ' ~ ditto.run_command(settings.model, settings.execution_time, ' --full-refresh') %}
     {% for column in doubtful | selectattr('hopeless') %}
         {% do ditto.error(settings.subject, 'column ' ~ column.name ~ ', a ' ~ column.type, 'a ' ~ column.wanted ~ ', as in ' ~ settings.table, fix) %}

@@ -637,10 +637,11 @@ INCREMENTS = [
     rows(
         "key_map",
         "a key that cannot be compared",
-        "select map('a', 1) as id, 'a' as name",
-        "unique_key: id, a map<string,int>",
+        "select map('a', 1) as m, 1 as id, 'a' as name",
+        "unique_key: m, a map<string,int>",
         "choose another key",
         good="select map('a', 1) as m, 1 as id, 'a' as name",
+        bad={"unique_key": "m"},
     ),
     rows(
         "key_of_chance",
