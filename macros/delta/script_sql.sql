@@ -71,15 +71,22 @@ end if
 
 
 {# `create table if not exists` fails when several sessions create at once: the log is there, its entry in the catalog
-   not yet. So try for a while; the last try is the bare one, whose error is the engine's own. #}
-{% macro create_if_missing_sql(create_sql, tries=300) %}
+   not yet (42601), or another one committed first (2D521). So try for a while; the last try is the bare one, whose error is the
+   engine's own. What is wrong with the statement itself does not get better: it is tried no more; an unknown error a few times, since
+   the catalog has errors without a state. #}
+{% macro create_if_missing_sql(create_sql, tries=300, unknown_tries=20) %}
 {% set create = ditto.immediate_sql(create_sql) %}
+{# Names, columns, types and properties that cannot be. #}
+{% set hopeless = ['0A000', '22023', '42000', '42602', '42611', '42621', '42703', '42711', '42K02', '42K05', '42K09', '46121'] %}
 begin
     declare attempt int default 0;
+    declare unknown int default 0;
     declare created boolean default false;
-    while not created and attempt < {{ tries }} do
+    while not created and attempt < {{ tries }} and unknown < {{ unknown_tries }} do
         begin
-            declare exit handler for sqlexception begin end;
+            declare exit handler for sqlexception begin set unknown = unknown + 1; end;
+            declare exit handler for sqlstate '2D521', sqlstate '42601', sqlstate '42P07', sqlstate '42704' begin end;
+            declare exit handler for sqlstate '{{ hopeless | join("', sqlstate '") }}' begin set unknown = {{ unknown_tries }}; end;
             {{ create }}
             ;
             set created = true;

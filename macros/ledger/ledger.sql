@@ -9,11 +9,37 @@
    fails in the next one without having written anything. #}
 {% macro ledger_setup() %}
     {% set schema = var('ditto_schema', target.schema) %}
-    {% if adapter.get_relation(database=none, schema=schema, identifier='ditto_runs') is none %}
+    {% if adapter.get_relation(database=none, schema=schema, identifier='ditto_runs') is not none %}
+        {% if adapter.get_relation(database=none, schema=schema, identifier='ditto_ledger') is none %}
+            {% do ditto._refuse_lost_ledger() %}
+        {% endif %}
+    {% else %}
         {% do ditto.send('ledger_schema', 'create schema if not exists ' ~ ditto.quote(schema)) %}
         {% do ditto.send('ledger_table', ditto.create_if_missing_sql(ditto.ledger_create_sql(ditto.ledger_table()))) %}
+        {% do ditto._refuse_other_shape(ditto.table_facts(schema, 'ditto_ledger')) %}
         {% do ditto.ledger_create_views() %}
+        {% do adapter.cache_added(api.Relation.create(schema=schema, identifier='ditto_ledger', type='table')) %}
         {% do adapter.cache_added(api.Relation.create(schema=schema, identifier='ditto_runs', type='view')) %}
+    {% endif %}
+{% endmacro %}
+
+
+{# A new, empty one would take every table for a new one. #}
+{% macro _refuse_lost_ledger() %}
+    {% if not ditto.ledger_exists() %}
+        {% do ditto.error('the ledger ' ~ ditto.ledger_table(), 'its view ' ~ ditto.ledger_table('ditto_runs') ~ ', but no ledger: somebody dropped it',
+            'the ledger, which knows what is in the tables',
+            'bring it back from a backup; or begin a new one, to which every table is new: drop view ' ~ ditto.ledger_table('ditto_runs')) %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _refuse_other_shape(there) %}
+    {% set missing = ditto.columns_not_in(ditto.ledger_columns(), there.columns) %}
+    {% if there.provider != 'delta' or missing %}
+        {% do ditto.error('the ledger ' ~ ditto.ledger_table(), 'something else of this name'
+            ~ (', without the columns ' ~ missing[:5] | map(attribute='name') | join(', ') if missing else ': ' ~ there.type ~ ' ' ~ there.provider),
+            'the ledger of ditto, or nothing', 'rename it, or keep the ledger elsewhere: --vars ' ~ "'{ditto_schema: another_schema}'") %}
     {% endif %}
 {% endmacro %}
 

@@ -3,7 +3,7 @@
    Killed anywhere and run again, it completes: each statement follows from the tables that are there. #}
 {% macro ditto_freeze(model, into='month', before=none, dry_run=false) %}
     {% set node = ditto.find_model(model) %}
-    {% do ditto.check_freeze(node, into, before) %}
+    {% do ditto.check_freeze(node, into, before, dry_run) %}
     {% set work = ditto.begin_operation(node, 'freeze') %}
     {% set settings = work.settings %}
     {% do ditto.refuse_freezing_others(settings, work.facts.units) %}

@@ -52,7 +52,7 @@
         {% do known.append(node.name) %}
     {% endfor %}
     {% do ditto.error(
-        'model ' ~ name, 'no ditto model of this name', 'one of ' ~ (known | sort | join(', ') or 'none in this project'),
+        'model ' ~ (name or '?'), 'no ditto model of this name' if name else 'no name of a model', 'one of ' ~ (known | sort | join(', ') or 'none in this project'),
         "give its name, for example --args '{model: " ~ (known | sort | first if known else 'devices') ~ "}'"
     ) %}
 {% endmacro %}

@@ -49,7 +49,7 @@ select
 {%- endmacro %}
 
 
-{% macro check_freeze(node, into, before) %}
+{% macro check_freeze(node, into, before, dry_run=false) %}
     {% set granularity = ditto.option(node, 'granularity', 'week') %}
     {% set larger = {'day': ['month', 'year'], 'week': ['month', 'year'], 'month': ['year']}.get(granularity, []) %}
     {% if node.config.materialized != 'fast_metadata_cleaner' or not larger %}
@@ -58,9 +58,13 @@ select
     {% elif into not in larger %}
         {% do ditto.error('ditto_freeze of ' ~ node.name, 'into: ' ~ into, 'one of ' ~ larger | join(', '),
             "--args '{model: " ~ node.name ~ ', into: ' ~ larger[-1] ~ "}'") %}
+    {% elif dry_run is not boolean %}
+        {% do ditto.error('ditto_freeze of ' ~ node.name, 'dry_run: ' ~ dry_run, 'true or false', "--args '{model: " ~ node.name ~ ", dry_run: true}'") %}
     {% elif before is not none and not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', before | string) %}
         {% do ditto.error('ditto_freeze of ' ~ node.name, 'before: ' ~ before, 'a date: units that begin in its ' ~ into ~ ' or later stay as they are',
             "--args '{model: " ~ node.name ~ ", before: 2024-10-01}'") %}
+    {% elif before is not none %}
+        {% do ditto.parse_execution_time(before) %}
     {% endif %}
 {% endmacro %}
 

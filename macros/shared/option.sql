@@ -13,8 +13,8 @@
     {% set value = ditto.option(node, name, default) %}
     {% if value not in allowed %}
         {% do ditto.error(
-            ditto.subject(node), name ~ ': ' ~ value, 'one of ' ~ (allowed | join(', ')),
-            'change the config of the model, for example ' ~ name ~ "='" ~ default ~ "'"
+            ditto.subject(node), name ~ ': ' ~ value, 'one of ' ~ (allowed | reject('none') | join(', ')),
+            'change the config of the model, for example ' ~ name ~ "='" ~ (allowed | reject('none') | first if default is none else default) ~ "'"
         ) %}
     {% endif %}
     {{ return(value) }}
@@ -37,7 +37,8 @@
     {% if value is none %}
         {{ return([]) }}
     {% endif %}
-    {% set names = [value] if value is string else value | list %}
+    {% set listed = value is sequence and value is not mapping %}
+    {% set names = [value] if value is string or not listed else value | list %}
     {% for item in names %}
         {% if item is not string or not item.strip() %}
             {% do ditto.error(
@@ -47,6 +48,29 @@
         {% endif %}
     {% endfor %}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# One column or one condition. #}
+{% macro text_option(node, name, expected, example) %}
+    {% set value = ditto.option(node, name) %}
+    {% if value is not none and (value is not string or not value.strip()) %}
+        {% do ditto.error(ditto.subject(node), name ~ ': ' ~ value, expected,
+            'change the config of the model, for example ' ~ name ~ '="' ~ example ~ '"') %}
+    {% endif %}
+    {{ return(value) }}
+{% endmacro %}
+
+
+{# Gives an empty mapping where the config has none. #}
+{% macro mapping_option(node, name, example) %}
+    {% set value = ditto.option(node, name, {}) %}
+    {% set plain = value.values() | select('mapping') | list == [] and none not in value.values() | list if value is mapping else false %}
+    {% if not plain %}
+        {% do ditto.error(ditto.subject(node), name ~ ': ' ~ value, 'a mapping of names to values',
+            'change the config of the model, for example ' ~ name ~ '=' ~ example) %}
+    {% endif %}
+    {{ return(value) }}
 {% endmacro %}
 
 

@@ -7,6 +7,8 @@
             "set file_format='" ~ formats[0] ~ "' in the config of the model"
         ) %}
     {% endif %}
+    {% do ditto._check_table_name(node) %}
+    {% do ditto.table_properties(node) %}
     {{ return({
         'pattern': pattern,
         'subject': ditto.subject(node),
@@ -29,6 +31,20 @@
         'many_tables': false,
         'chained': false
     }) }}
+{% endmacro %}
+
+
+{# Spark's own catalog takes no others, and to SHOW TABLES `*` and `|` in a name would be a pattern. #}
+{% macro _check_table_name(node) %}
+    {% if not modules.re.fullmatch('[A-Za-z0-9_]+', node.alias) %}
+        {% do ditto.error(ditto.subject(node), 'alias: ' ~ node.alias, 'a table name of letters from a to z, digits and _',
+            "change the config of the model, for example alias='" ~ (modules.re.sub('[^A-Za-z0-9_]+', '_', node.alias).strip('_') or 'visits') ~ "'") %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro table_properties(node) %}
+    {{ return(ditto.mapping_option(node, 'tblproperties', "{'delta.appendOnly': 'true'}")) }}
 {% endmacro %}
 
 
@@ -69,13 +85,18 @@
         {% set head = ditto.commits(settings.table, 1)[0] %}
     {% endif %}
     {% set dead_letters = ditto.dead_letters_facts(settings, sql) %}
+    {% set increment = ditto.query_columns(sql) if sql is not none else [] %}
+    {% if sql is not none %}
+        {% do ditto.refuse_unclear_conditions(settings, increment, target) %}
+        {% do ditto.refuse_misfits(settings, increment, target, sql) %}
+    {% endif %}
     {{ return({
         'ledger': ledger,
         'target': target,
         'head': head.version,
         'head_at': head.at,
         'dead_letters': dead_letters,
-        'increment': ditto.query_columns(sql) if sql is not none else [],
+        'increment': increment,
         'contract': ditto.contract_columns(node) if sql is not none else []
     }) }}
 {% endmacro %}

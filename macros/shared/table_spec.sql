@@ -15,7 +15,8 @@
         }) %}
     {% endfor %}
     {% set root = ditto.option(node, 'location_root') %}
-    {% set given = ditto.option(node, 'tblproperties') or {} %}
+    {% set given = ditto.table_properties(node) %}
+    {% do ditto._check_letters(settings, increment, given) %}
     {{ return({
         'columns': columns,
         'file_format': settings.file_format,
@@ -63,8 +64,22 @@
         {% endif %}
         {% do seen.append(name) %}
     {% endfor %}
+    {% if increment and increment | rejectattr('type', 'equalto', 'void') | list == [] %}
+        {% do ditto.error(settings.subject, 'nothing but null in the SELECT', 'at least one column that has a type',
+            'cast it in the model, for example cast(null as string) as name') %}
+    {% endif %}
     {% do ditto.require_columns(settings, 'partition_by', settings.partition_by, increment) %}
     {% do ditto.require_columns(settings, 'cluster_by', settings.cluster_by, increment) %}
+{% endmacro %}
+
+
+{# Found before the table is made: Delta says so only then, and deep in the log. #}
+{% macro _check_letters(settings, increment, properties) %}
+    {% set mapped = properties.get('delta.columnMapping.mode') in ('name', 'id') %}
+    {% for column in increment if settings.file_format == 'delta' and not mapped and modules.re.search('[ ,;{}()\n\t=]', column.name) %}
+        {% do ditto.error(settings.subject, 'column ' ~ ditto.quote(column.name) ~ ' in the SELECT', 'names without spaces and any of , ; { } ( ) =',
+            "rename the column in the model, or add tblproperties={'delta.columnMapping.mode': 'name'} to its config") %}
+    {% endfor %}
 {% endmacro %}
 
 

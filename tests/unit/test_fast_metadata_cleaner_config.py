@@ -34,9 +34,9 @@ def test_another_execution_of_the_same_settings(ditto: Ditto) -> None:
 
 
 def test_the_units_are_called_after_the_alias(ditto: Ditto) -> None:
-    found = settings(ditto, "10-09", alias="Page`Visits")
-    assert found["table"] == "`demo`.`Page``Visits__w20241007`"
-    assert found["relation"] == "demo.page`visits"
+    found = settings(ditto, "10-09", alias="Page_Visits")
+    assert found["table"] == "`demo`.`Page_Visits__w20241007`"
+    assert found["relation"] == "demo.page_visits"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,37 @@ def test_a_choice(ditto: Ditto) -> None:
     assert "mode='a'" in message
 
 
+@pytest.mark.parametrize("value", [5, True, " ", {"id": 1}, [1], ["a", ""]])
+def test_a_list_option_that_names_no_columns(ditto: Ditto, value: object) -> None:
+    with pytest.raises(CompilationError, match=r"found: +keys: (.|\n)*expected: a column name or a list"):
+        ditto.list_option(node(keys=value), "keys")
+
+
+def test_one_text(ditto: Ditto) -> None:
+    assert ditto.text_option(node(), "when", "a condition", "a > 0") is None
+    assert ditto.text_option(node(when="b"), "when", "a condition", "a > 0") == "b"
+    for value in (5, "", ["a"], True):
+        with pytest.raises(CompilationError) as caught:
+            ditto.text_option(node(when=value), "when", "a condition", "a > 0")
+        assert f"found:    when: {value}" in str(caught.value)
+        assert 'for example when="a > 0"' in str(caught.value)
+
+
+def test_one_mapping(ditto: Ditto) -> None:
+    assert ditto.mapping_option(node(), "tblproperties", "{}") == {}
+    assert ditto.mapping_option(node(tblproperties={"a": 1}), "tblproperties", "{}") == {"a": 1}
+    for value in ("a=1", ["a"], {"a": {"b": 1}}, {"a": None}):
+        with pytest.raises(CompilationError, match="expected: a mapping of names to values"):
+            ditto.mapping_option(node(tblproperties=value), "tblproperties", "{}")
+
+
+@pytest.mark.parametrize("alias", ["it's", "a b", "visits|x", "visits*", "café", "`"])
+def test_a_name_that_the_catalog_does_not_take(ditto: Ditto, alias: str) -> None:
+    with pytest.raises(CompilationError) as caught:
+        ditto.common_settings(full_node() | {"alias": alias}, "merger", execution_time="2024-10-07 00:00:00")
+    assert f"found:    alias: {alias}" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [(None, []), ("id", ["id"]), (["a", "b"], ["a", "b"]), (("a",), ["a"]), ([], [])],

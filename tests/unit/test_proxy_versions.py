@@ -299,7 +299,7 @@ def test_the_version_that_a_view_shows(ditto: Ditto, text: str | None, name: str
         assert ditto.shown_version(settings(ditto, versioning=versioning), text) == name
 
 
-@pytest.mark.parametrize("alias", ["devices__v2", "de.vices", "De_vices", "devices+"])
+@pytest.mark.parametrize("alias", ["devices__v2", "De_vices", "_devices", "2devices"])
 def test_views_of_models_with_odd_names(ditto: Ditto, alias: str) -> None:
     read = settings(ditto, alias=alias)
     columns = [{"name": "id"}]

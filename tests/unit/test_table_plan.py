@@ -167,6 +167,8 @@ def test_a_contract_gives_types_constraints_and_comments(ditto: Ditto) -> None:
     [
         ([*INCREMENT, {"name": "ID", "type": "int"}], {}, "column id twice in the SELECT"),
         ([*INCREMENT, {"name": "_ditto_x", "type": "int"}], {}, "column _ditto_x in the SELECT"),
+        ([*INCREMENT, {"name": "a b", "type": "int"}], {}, "column `a b` in the SELECT"),
+        ([*INCREMENT, {"name": "a=b", "type": "int"}], {}, "column `a=b` in the SELECT"),
         (INCREMENT, {"partition_by": ["day"]}, "partition_by: day, which the SELECT does not give"),
         (INCREMENT, {"cluster_by": ["day"]}, "cluster_by: day, which the SELECT does not give"),
     ],

@@ -6,6 +6,7 @@
     {# Each run leaves a transaction id of its own in the table's log, where nobody asks for it again after a few minutes. #}
     {% set spec = ditto.table_spec(node, settings, facts.increment, facts.contract, {'delta.setTransactionRetentionDuration': 'interval 7 days'}) %}
     {% do ditto.require_columns(settings, 'unique_key', settings.unique_key, facts.increment) %}
+    {% do ditto.require_key_types(settings, facts.increment) %}
     {% do ditto.require_columns(settings, 'order_by', settings.order_by, facts.increment) %}
     {% set leased = anew or mode.mode == 'takeover' %}
     {% set fence = ditto.fence_condition(settings.ledger_table, settings.relation, (facts.ledger.token or 0) + 1) if leased %}

@@ -1,8 +1,8 @@
 {# Also of the patterns that merge: `pattern` is theirs, and the dry run names its own `execution_time`. `keyed`: is a key required? #}
 {% macro merger_settings(node, full_refresh=false, dry=false, pattern='merger', execution_time=none, formats=['delta'], keyed=true) %}
     {% set settings = ditto.common_settings(node, pattern, full_refresh, dry, formats, execution_time) %}
-    {% set soft_delete = ditto.option(node, 'soft_delete') %}
-    {% set sequence_by = ditto.option(node, 'sequence_by') %}
+    {% set soft_delete = ditto.text_option(node, 'soft_delete', 'the name of one column', 'is_deleted') %}
+    {% set sequence_by = ditto.text_option(node, 'sequence_by', 'the name of one column', 'changed_at') %}
     {% set order_by = ditto.list_option(node, 'order_by', sequence_by) %}
     {% do settings.update({
         'unique_key': ditto.list_option(node, 'unique_key'),
@@ -10,7 +10,7 @@
         'sequence_by': sequence_by,
         'update_columns': ditto.list_option(node, 'update_columns', ditto.option(node, 'merge_update_columns')),
         'exclude_columns': ditto.list_option(node, 'exclude_columns', ditto.option(node, 'merge_exclude_columns')),
-        'merge_condition': ditto.option(node, 'merge_condition'),
+        'merge_condition': ditto.text_option(node, 'merge_condition', 'a SQL condition', 'target.region = source.region'),
         'not_matched_by_source': ditto._by_source(node),
         'on_duplicate_key': ditto.choice(node, 'on_duplicate_key', ['error', 'latest'], 'error'),
         'on_null_key': ditto.choice(node, 'on_null_key', ['error', 'allow'], 'error'),

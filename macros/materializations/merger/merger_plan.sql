@@ -44,6 +44,7 @@
 
 {% macro _check_merger_columns(settings, increment) %}
     {% do ditto.require_columns(settings, 'unique_key', settings.unique_key, increment) %}
+    {% do ditto.require_key_types(settings, increment) %}
     {% do ditto.require_columns(settings, 'order_by', settings.order_by, increment) %}
     {% do ditto.require_columns(settings, 'update_columns', settings.update_columns, increment) %}
     {% do ditto.require_columns(settings, 'exclude_columns', settings.exclude_columns, increment) %}

@@ -40,7 +40,8 @@
 {% macro _content_facts(settings, facts, own) %}
     {% set emptied = own and own[0].base_version is none %}
     {% set earlier = facts.chain.live | selectattr('time', 'lt', settings.execution_time) | list if not emptied else [] %}
-    {% if earlier or facts.target.type != 'table' or settings.full_refresh or settings.dry %}
+    {# A table of another format is refused by the plan. #}
+    {% if earlier or facts.target.type != 'table' or facts.target.provider != settings.file_format or settings.full_refresh or settings.dry %}
         {{ return({'has_rows': false}) }}
     {% endif %}
     {{ return({'has_rows': ditto.fetch('select 1 as `one` from ' ~ settings.table ~ ' limit 1') | length > 0}) }}
