@@ -47,6 +47,16 @@ end
 {%- endmacro %}
 
 
+{# An engine error, or one of a kind, comes back as a word. #}
+{% macro caught_sql(sql, word, state=none) %}
+begin
+    declare exit handler for {{ "sqlstate '" ~ state ~ "'" if state else 'sqlexception' }} begin select '{{ word }}' as ditto_verdict; end;
+    {{ sql }}
+    ;
+end
+{%- endmacro %}
+
+
 {# A statement that can hold no fence of its own, or for which no rows would still mean a change: the fence stands around it.
    Inside of another script, or as one (`script`). #}
 {% macro fenced_sql(sql, fence, script=false) %}

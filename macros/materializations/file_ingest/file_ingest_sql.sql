@@ -14,16 +14,6 @@
 {% endmacro %}
 
 
-{# An engine error, or one of a kind, comes back as a word. #}
-{% macro caught_sql(sql, word, state=none) %}
-begin
-    declare exit handler for {{ "sqlstate '" ~ state ~ "'" if state else 'sqlexception' }} begin select '{{ word }}' as ditto_verdict; end;
-    {{ sql }}
-    ;
-end
-{%- endmacro %}
-
-
 {# SHA-256 of the content, and who has it already. One look at the content gives the first line and the marks of the format too. #}
 {% macro hash_sql(settings, paths) %}
 {% set columns = [
