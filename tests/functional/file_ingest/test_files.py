@@ -5,25 +5,14 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from dbt.adapters.spark.session import Cursor
 
 from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
+from tests.functional.insert_overwrite.feed import session_setting
 from tests.support import Project, statements
-
-
-@contextmanager
-def environment_of(project: Project, name: str, value: str) -> Iterator[None]:
-    """A setting of the session that somebody made."""
-    project.spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        project.spark.conf.unset(name)
 
 
 @pytest.fixture
@@ -239,7 +228,7 @@ def test_what_cannot_be_opened_and_odd_configs(project: Project, landing: Landin
     landing.put("a.csv", "1\tone", header="id\tname")
     landing.put_bytes("cut.csv.gz", gzip.compress(b"id\tname\n" + os.urandom(9000).hex().encode())[:3000])
     landing.put("large.csv", *(f"{number}\tmany" for number in range(400)), header="id\tname")
-    with environment_of(project, "spark.sql.files.ignoreCorruptFiles", "true"):
+    with session_setting(project, "spark.sql.files.ignoreCorruptFiles", "true"):
         project.must_run("2026-01-01")
     assert len(names(project)) == 401
     assert tracked(project, "status, substr(file_hash, 1, 6)") == {
