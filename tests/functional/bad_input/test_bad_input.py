@@ -200,6 +200,8 @@ def test_execution_dates_in_a_zone_that_leaves_out_hours(project: Project) -> No
         if expected:
             assert project.rows("dated", "cast(at as string)") == sorted(expected), case.name
     assert sorted(project.states("dated")) == sorted(str(row[0]) for row in expected)
+    assert project.spark.conf.get("spark.sql.session.timeZone") == "Europe/Berlin"
+    project.spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def operate(project: Project, case: Case) -> str:
