@@ -51,7 +51,13 @@ PARTS = {
         ("tests/chaos/test_random_histories.py",),
         {"DITTO_HISTORIES": "25", "DITTO_STEPS": "6"},
     ),
-    "patterns": Part("All tests of the patterns and of the kernel on the engine", ("tests/functional",)),
+    "bad_input": Part(
+        "Wrong configs, vars, columns, values, names, dates, folders and disks", ("tests/functional/bad_input",)
+    ),
+    "patterns": Part(
+        "All tests of the patterns and of the kernel on the engine",
+        ("tests/functional", "--ignore=tests/functional/bad_input"),
+    ),
 }
 
 
