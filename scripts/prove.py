@@ -52,7 +52,7 @@ PARTS = {
         {"DITTO_HISTORIES": "25", "DITTO_STEPS": "6"},
     ),
     "bad_input": Part(
-        "Wrong configs, vars, columns, values, names, dates, folders and disks", ("tests/functional/bad_input",)
+        "Wrong configs, columns, values, names, dates, folders and disks", ("tests/functional/bad_input",)
     ),
     "patterns": Part(
         "All tests of the patterns and of the kernel on the engine",
