@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 import pytest
 
-from tests.chaos.test_thrift import Server, must
+from tests.chaos.server import Server, free_port, must, wait_for
 from tests.support import environment, make_project, new_world
 
 pytestmark = pytest.mark.slow
@@ -27,20 +26,6 @@ BUSY = f"""
         aggregate(sequence(1, 1000), '', (text, n) -> sha2(concat(text, id, n), 256)) as noise
     from range(0, {ROWS}, 1, {TASKS})
 """
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def wait_for(what: Callable[[], bool], running: subprocess.Popen[str] | None = None, seconds: int = 200) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "waited too long"
-        assert running is None or running.poll() is None, running.communicate()
-        time.sleep(0.05)
 
 
 @dataclass

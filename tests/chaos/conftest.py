@@ -1,0 +1,27 @@
+"""One thrift server for all the tests that only need one that works."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.server import Server, free_port
+from tests.support import Project, environment, make_project, new_world
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    port = free_port()
+    with environment():
+        server = Server(new_world(tmp_path_factory.mktemp("thrift_home")), port)
+    server.control("start", "--port", str(port))
+    yield server
+    server.control("stop")
+
+
+@pytest.fixture
+def remote(server: Server, tmp_path: Path) -> Project:
+    return make_project(tmp_path, f"r{time.time_ns()}", spark=None)

@@ -1,0 +1,100 @@
+"""A real Spark Thrift Server in a world of its own, dbt as processes that use it, and what tests of both share."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyhive import hive
+
+from tests.support import ROOT, Project, environment
+
+DBT = Path(sys.executable).parent / "dbt"
+SLOW = """
+    select cast(id as int) as id, day, max(noise) as noise from (
+        select
+            id, date'{{ ditto.execution_date() }}' as day,
+            sha2(sha2(cast(id * 1000 + n as string), 512), 512) as noise
+        from range(0, 20) lateral view explode(sequence(1, 60000)) as n
+    ) group by id, day
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(what: Callable[[], bool], running: subprocess.Popen[str] | None = None, seconds: int = 200) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "waited too long"
+        assert running is None or running.poll() is None, running.communicate()
+        time.sleep(0.05)
+
+
+class Server:
+    """The thrift server of a world of its own, and a client for looking at the tables."""
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.env = {**os.environ, "DITTO_HOME": str(home), "DITTO_THRIFT_PORT": str(port)}
+        self.port = port
+
+    def control(self, *arguments: str) -> None:
+        subprocess.run([sys.executable, "scripts/thrift_server.py", *arguments], cwd=ROOT, env=self.env, check=True)
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        with hive.connect(host="127.0.0.1", port=self.port) as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    def dbt(self, project: Project, *arguments: str, day: str | None = None) -> subprocess.Popen[str]:
+        given = ["--vars", f"{{execution_date: {day}}}"] if day else []
+        return subprocess.Popen(
+            [
+                str(DBT),
+                *arguments,
+                *given,
+                "--target",
+                "thrift",
+                "--no-use-colors",
+                "--target-path",
+                f"target/{time.time_ns()}",
+            ],
+            cwd=project.path,
+            env={**self.env, "DITTO_SCHEMA": project.schema},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def inside(self, project: Project, *arguments: str, day: str | None = None) -> str:
+        """A command that has nothing to do with processes, in this one: it need not start Python and dbt anew."""
+        with environment(**{key: self.env[key] for key in ("DITTO_HOME", "DITTO_THRIFT_PORT")}):
+            outcome = project.dbt(*arguments, "--target", "thrift", execution_date=day)
+        assert outcome.ok, outcome.text
+        return outcome.text
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=300)
+    return process.returncode, output
+
+
+def must(process: subprocess.Popen[str]) -> str:
+    code, output = finish(process)
+    assert code == 0, output
+    return output
+
+
+def days_of(server: Server, table: str) -> list[tuple[Any, ...]]:
+    return server.sql(
+        f"select cast(day as string), count(*), count(distinct id) from {table} group by day order by day"
+    )
