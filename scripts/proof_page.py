@@ -117,8 +117,8 @@ def page(parts: dict[str, tuple[str, Result]], minutes: int | None) -> str:
     text = [
         "# Proof",
         "",
-        "Written by `./scripts/prove`, which anybody can run. Everything was tried on real Spark and Delta, and compared",
-        "with what an undisturbed run gives. All of it held.",
+        "Written by `./scripts/prove`, which anybody can run. Everything was tried on real Spark and Delta, and",
+        "compared with what an undisturbed run gives. All of it held.",
         "",
         "**" + ", ".join(f"{numbers[kind]:,} {name}" for kind, name in NAMES.items() if numbers[kind])
         + f"; {sum(result.tests for _, result in parts.values())} tests, {clock}, on {os.cpu_count()} cores.**",
