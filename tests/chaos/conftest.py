@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,3 +25,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def remote(server: Server, tmp_path: Path) -> Project:
     return make_project(tmp_path, f"r{time.time_ns()}", spark=None)
+
+
+@pytest.fixture
+def show(request: pytest.FixtureRequest) -> Callable[[list[str]], None]:
+    """Lines for whoever watches the run."""
+    reporter = request.config.pluginmanager.getplugin("terminalreporter")
+
+    def write(lines: list[str]) -> None:
+        reporter.ensure_newline()
+        for line in lines:
+            reporter.write_line("    " + line)
+
+    return write
