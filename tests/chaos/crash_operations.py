@@ -14,10 +14,16 @@ from tests.chaos.crash_patterns import (
     Kind,
     Run,
     all_live,
+    backfill,
     brought,
     day,
+    merged,
     normal,
+    overwriting,
     publishing,
+    replay,
+    restored,
+    stateful,
     take,
     units,
 )
@@ -142,7 +148,7 @@ def listing() -> Scenario:
 
 
 def vacuuming() -> Scenario:
-    """Versions are kept longer each time, so the properties are set each time; the view follows to the newest version."""
+    """Files are kept longer each time, so the properties are set each time; the view follows to the newest version."""
     base = normal(Kind("stateful_merge", lambda runs: brought((0, 0)), {"unique_key": "id", "readers": "pinned"}))
 
     def command(project: Project, attempt: int) -> Outcome:
@@ -198,7 +204,7 @@ def healing(kind: Kind) -> Scenario:
 def releasing(
     base: Scenario, died: str, left: Callable[[int], Rows], states: Callable[[int], dict[str, str]]
 ) -> Scenario:
-    """A run has died; it is given up. `left`: the rows afterwards."""
+    """A run has died; it is given up. `left`: the rows afterwards. The run that was recorded was one attempt."""
     found: list[int] = []
 
     def prepare(project: Project) -> None:
@@ -218,3 +224,28 @@ def releasing(
         variant=f"of {' '.join(filter(None, [base.pattern, base.variant]))}, {base.mode}, died after its {died}",
         expected=left, states=states, also=None,
     )  # fmt: skip
+
+
+def releases() -> list[Scenario]:
+    """One of each way in which an execution is given up."""
+    ended = {day(0): "live", day(1): "released"}
+    live = {day(number): "live" for number in range(3)}
+    delete_insert = overwriting("delete_insert", mode="delete_insert")
+    history = stateful("history", versioning="history")
+    months = replay(units("a table for each month", granularity="month"))
+    published = publishing("tables")
+
+    def given_up(attempt: int) -> dict[str, str]:
+        return {day(number): "live" if number < 2 else "released" for number in range(attempt + 3)}
+
+    return [
+        # It goes back to what it was.
+        releasing(
+            backfill(stateful()), "first write", lambda attempt: merged([(0, 0), (1, 1), (2, 0)]), lambda attempt: live
+        ),
+        releasing(normal(published), "first write", lambda attempt: brought((1, 0)), given_up),
+        # What it did stays, and the ledger says that it is not whole.
+        releasing(replay(delete_insert), "first write", lambda attempt: brought((0, 0)), lambda attempt: ended),
+        releasing(replay(history), "first write", lambda attempt: restored([(0, 0), (1, 1)]), lambda attempt: ended),
+        releasing(months, "last write", lambda attempt: months.expected(attempt + 1), lambda attempt: ended),
+    ]

@@ -217,7 +217,8 @@ def full_refresh(kind: Kind) -> Scenario:
 
     return kind.scenario(
         "full refresh", lambda project: kind.begin(project, 2),
-        lambda project, _: project.run(day(1), "--full-refresh"), runs, anew=lambda project, attempt: take(project, attempt + 1),
+        lambda project, _: project.run(day(1), "--full-refresh"), runs,
+        anew=lambda project, attempt: take(project, attempt + 1),
     )  # fmt: skip
 
 

@@ -109,6 +109,7 @@ SCENARIOS = [
     operations.vacuuming(),
     operations.healing(overwriting()),
     operations.healing(merging()),
+    *operations.releases(),
 ]
 
 # One of each pattern at each run; the others too with ./scripts/test -m ''
