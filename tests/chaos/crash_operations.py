@@ -36,7 +36,7 @@ def operation(name: str, **arguments: Any) -> Callable[[Project, int], Outcome]:
     return lambda project, attempt: project.dbt("run-operation", name, "--args", given)
 
 
-def freezing(reset: str = "") -> Scenario:
+def freezing() -> Scenario:
     """Each attempt begins another month, so that the one before it can be frozen."""
     kind = units("", granularity="day")
 
@@ -88,23 +88,26 @@ def evolving() -> Scenario:
 
 
 def pointing(versioning: str) -> Scenario:
-    """Readers go back to the version before; killed and run again, they are there, and not one further."""
+    """Readers go back to a version of the day before, by its name: `previous` would mean another one each time."""
     kind = publishing(versioning)
+    chosen: list[str] = []
+    name = "coalesce(get_json_object(details, '$.version'), concat('v', version))"
 
-    def prepare(project: Project) -> None:
-        kind.begin(project, 2)
+    def anew(project: Project, attempt: int) -> None:
+        for number in (0, 1):
+            project.must_run(day(number))
+        written = f"event = 'committed' and execution_time = timestamp_ntz'{day(0)}'"
+        query = f"select max_by({name}, seq) from {{schema}}.ditto_ledger where {written}"
+        chosen.append(project.sql(query)[0][0])
+
+    def command(project: Project, attempt: int) -> Outcome:
+        return operation("ditto_proxy_point_to", version=chosen[-1])(project, attempt)
 
     return Scenario(
-        "ditto_proxy_point_to", "normal", prepare, operation("ditto_proxy_point_to", version="previous"), "target",
+        "ditto_proxy_point_to", "normal", lambda project: kind.begin(project, 0), command, "target",
         lambda attempt: brought((0, 0)), lambda attempt: all_live([(0, 0), (1, 0)]), kind.variant, "id, value, day",
-        anew=lambda project, attempt: again(project), read=kind.read,
+        anew=anew, read=kind.read,
     )  # fmt: skip
-
-
-def again(project: Project) -> None:
-    """The version before the newest is one of day 0."""
-    project.must_run(day(0))
-    project.must_run(day(1))
 
 
 def expiring() -> Scenario:
@@ -174,7 +177,8 @@ def healing(kind: Kind) -> Scenario:
         project.sql(f"create or replace global temp view healed_{{schema}} as select explode(array({ids})) as id")
 
     def prepare(project: Project) -> None:
-        sick = f"id in (1, 2) and id not in (select id from global_temp.healed_{project.schema})"
+        healed = f"select 1 from global_temp.healed_{project.schema} as healed where healed.id = source.id"
+        sick = f"id in (1, 2) and not exists ({healed})"
         kind.model(project, dead_letters=[{"name": "sick", "when": sick}])
         take(project, 0)
 
@@ -197,7 +201,7 @@ def healing(kind: Kind) -> Scenario:
     return Scenario(
         "ditto_retry_dead_letters", "normal", prepare, command, "target", expected,
         lambda attempt: all_live([(number, 0) for number in range(attempt + 1)]), f"of {kind.pattern}",
-        "id, value, day", anew=anew, also=tried_once,
+        "id, value, day", anew=anew, also=tried_once, once=True,
     )  # fmt: skip
 
 

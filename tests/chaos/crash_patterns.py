@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.chaos.crashes import Rows, Scenario
-from tests.support import Outcome, Project
+from tests.chaos.crashes import Rows, Scenario, half_way
+from tests.support import Outcome, Project, statements
 
 DAY = dt.date(2024, 10, 1)
 SELECT = """
@@ -104,7 +104,7 @@ class Kind:
     variant: str = ""
     states: Callable[[list[Run]], dict[str, str]] = all_live
     sql: str = SELECT
-    read: Callable[[Project, int], Rows] | None = None
+    read: Callable[[Project, str], Rows] | None = None
     also: Callable[[Project, int], None] | None = None
     keeps_all: bool = False
     """A full refresh drops nothing."""
@@ -208,6 +208,26 @@ def backfill(kind: Kind, number: int = 1) -> Scenario:
     return kind.scenario(
         "backfill", lambda project: kind.begin(project, 3), lambda project, _: project.run(day(number)), runs,
         "" if number else "of the first execution", anew=anew,
+    )  # fmt: skip
+
+
+def reconciled(kind: Kind) -> Scenario:
+    """The day before has died after its write. The run of the next day finds its commit and tells the ledger."""
+    found: list[int] = []
+
+    def prepare(project: Project) -> None:
+        kind.begin(project, 1)
+        with statements() as recorded:
+            project.must_run(day(1))
+        found.append(half_way(recorded, "last write"))
+
+    def anew(project: Project, attempt: int) -> None:
+        with statements(die_before=found[0]):
+            assert not project.run(day(2 * attempt + 2)).ok
+
+    return kind.scenario(
+        "takeover", prepare, lambda project, attempt: project.run(day(2 * attempt + 3)),
+        lambda attempt: [(number, 0) for number in range(2 * attempt + 4)], "of another execution", anew=anew,
     )  # fmt: skip
 
 
@@ -315,7 +335,7 @@ def publishing(versioning: str) -> Kind:
     )  # fmt: skip
 
 
-def listed(project: Project, attempt: int, table: str = "target") -> Rows:
+def listed(project: Project, table: str) -> Rows:
     """What a reader finds who goes by the newest manifest."""
     found = project.sql(f"select path, sequence from {{schema}}.{table}__manifest")
     last = max(sequence for _, sequence in found)

@@ -100,8 +100,8 @@ def first(landing: Landing) -> Scenario:
 
     rows: Rows = [(1, "one", "a.csv"), (2, "two", "a.csv")]
     return Scenario(
-        "file_ingest", "first", prepare, lambda project, _: project.run(day(0)), "orders_{attempt}", lambda attempt: rows,
-        lambda attempt: {day(0): "live"}, columns=COLUMNS, anew=anew, also=tracked_once,
+        "file_ingest", "first", prepare, lambda project, _: project.run(day(0)), "orders_{attempt}",
+        lambda attempt: rows, lambda attempt: {day(0): "live"}, columns=COLUMNS, anew=anew, also=tracked_once,
     )  # fmt: skip
 
 
