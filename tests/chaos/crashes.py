@@ -8,6 +8,7 @@ reads is left out: the tables are the same as at the point before it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -83,8 +84,10 @@ def changes(recorded: list[str]) -> list[int]:
 
 
 def points_of(recorded: list[str]) -> list[Point]:
+    """All of them, or as many as DITTO_CRASH_POINTS says, for a quick look: the last ones, where most is at stake."""
     points = [Point(number, "before", named(recorded[number - 1])) for number in changes(recorded)]
-    return [*points, replace(points[-1], side="after")] if points else []
+    points += [replace(point, side="after") for point in points[-1:]]
+    return points[-int(os.environ.get("DITTO_CRASH_POINTS", len(points))) :]
 
 
 def crash_everywhere(scenario: Scenario, project: Project) -> list[str]:
