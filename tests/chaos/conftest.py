@@ -29,12 +29,11 @@ def remote(server: Server, tmp_path: Path) -> Project:
 
 @pytest.fixture
 def show(request: pytest.FixtureRequest) -> Callable[[list[str]], None]:
-    """Lines for whoever watches the run."""
-    reporter = request.config.pluginmanager.getplugin("terminalreporter")
+    """Lines for whoever watches the run: what a test prints is shown only if it fails."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
 
     def write(lines: list[str]) -> None:
-        reporter.ensure_newline()
-        for line in lines:
-            reporter.write_line("    " + line)
+        with capture.global_and_fixture_disabled():
+            print("\n" + "\n".join(f"    {line}" for line in lines), flush=True)
 
     return write

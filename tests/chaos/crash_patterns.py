@@ -249,10 +249,6 @@ def overwriting(variant: str = "", **config: Any) -> Kind:
     return Kind("insert_overwrite", overwritten, {"partition_by": "day", **config}, variant)
 
 
-def whole_table() -> Kind:
-    return Kind("insert_overwrite", lambda runs: brought(runs[-1]), {"mode": "table"}, "table")
-
-
 def merging(variant: str = "", **config: Any) -> Kind:
     return Kind("merger", merged, {"unique_key": "id", **config}, variant)
 
