@@ -148,7 +148,6 @@ SCENARIOS = {
 )
 def test_a_crash_at_any_statement(project: Project, name: str, show: Callable[[list[str]], None]) -> None:
     lines = crash_everywhere(SCENARIOS[name](Landing(project.path / "landing")), project)
-    assert len(lines) >= (3 if name.startswith("ditto") else 6)
     show(lines)
     assert project.dbt("run-operation", "ditto_verify").ok
 
