@@ -103,9 +103,7 @@ def crash_everywhere(scenario: Scenario, project: Project) -> list[str]:
     # Every command changes something and says so in the ledger. Fewer: the harness no longer sees the statements.
     assert len(points) >= AT_LEAST.get(scenario.mode, 3), points
     lines = []
-    # For a quick look: only the last ones, where most is at stake.
-    taken = points[-int(os.environ.get("DITTO_CRASH_POINTS", len(points))) :]
-    for attempt, point in enumerate(taken, start=1):
+    for attempt, point in enumerate(worth_trying(points, scenario.mode), start=1):
         where = f"{scenario.name}: died {point.side} statement {point.number} of {len(recorded)}: {point.statement}"
         begin(scenario, project, attempt)
         with statements(**point.dies()) as sent:
@@ -121,6 +119,21 @@ def crash_everywhere(scenario: Scenario, project: Project) -> list[str]:
         note("crash", **facts, statement=point.statement, point=point.side)
         lines.append(" | ".join([*facts.values(), f"{point.side} {point.statement}", "same"]))
     return lines
+
+
+def worth_trying(points: list[Point], mode: str) -> list[Point]:
+    """Without the points that say nothing new; `DITTO_CRASH_POINTS=all` tries them too, a number only the last ones.
+
+    Before its first change a run has done nothing, and the undisturbed one began there: tried for one mode of each
+    pattern, the normal one. After its last one it is complete, and where every attempt repeats an execution, each of
+    them begins there.
+    """
+    setting = os.environ.get("DITTO_CRASH_POINTS", "")
+    if setting.isdigit():
+        return points[-int(setting) :]
+    if setting == "all" or mode == "normal":
+        return points
+    return points[1:] if mode == "first" else points[1:-1]
 
 
 def begin(scenario: Scenario, project: Project, attempt: int) -> None:
