@@ -170,8 +170,13 @@ def environment(**values: str) -> Iterator[None]:
 
 
 @contextmanager
-def statements(die_before: int | None = None, only: str | None = None) -> Iterator[list[str]]:
-    """Record what is sent to Spark (with `only`: what contains this word); die before the n-th of them (from 1)."""
+def statements(
+    die_before: int | None = None, only: str | None = None, die_after: int | None = None
+) -> Iterator[list[str]]:
+    """Record what is sent to Spark (with `only`: what contains this word); die before or after the n-th of them.
+
+    They are counted from 1. After it: Spark has done what it was told, and the client never learns of it.
+    """
     sent: list[str] = []
     dead = False
     execute = Cursor.execute
@@ -180,12 +185,16 @@ def statements(die_before: int | None = None, only: str | None = None) -> Iterat
         nonlocal dead
         if dead:
             raise Killed("the process is dead")
-        if only is None or only in sql:
+        counts = only is None or only in sql
+        if counts:
             if die_before is not None and len(sent) + 1 == die_before:
                 dead = True
                 raise Killed(f"killed before statement {die_before}")
             sent.append(sql)
         execute(cursor, sql, *parameters)
+        if counts and len(sent) == die_after:
+            dead = True
+            raise Killed(f"killed after statement {die_after}")
 
     Cursor.execute = watched  # type: ignore[method-assign]
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,3 +25,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def remote(server: Server, tmp_path: Path) -> Project:
     return make_project(tmp_path, f"r{time.time_ns()}", spark=None)
+
+
+@pytest.fixture
+def show(request: pytest.FixtureRequest) -> Callable[[list[str]], None]:
+    """Lines for whoever watches the run: what a test prints is shown only if it fails."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+
+    def write(lines: list[str]) -> None:
+        with capture.global_and_fixture_disabled():
+            print("\n" + "\n".join(f"    {line}" for line in lines), flush=True)
+
+    return write
