@@ -168,10 +168,12 @@ class Victim:
         return sum(self.invocation in path.read_text() for path in commits(server, project))
 
 
-def hit(server: Server, project: Project, case: Case, strike: Callable[[subprocess.Popen[str]], None]) -> Victim:
+def hit(
+    server: Server, project: Project, case: Case, strike: Callable[[subprocess.Popen[str]], None], work: int = WORK
+) -> Victim:
     """Start the command, wait for the statement and a moment that depends on the seed, strike."""
     log = project.path / f"logs_{time.time_ns()}" / "dbt.log"
-    process = server.dbt(project, *case.arguments(WORK), "--log-path", str(log.parent))
+    process = server.dbt(project, *case.arguments(work), "--log-path", str(log.parent))
 
     def sent() -> bool:
         return log.exists() and re.search(case.statement, log.read_text(), re.DOTALL) is not None

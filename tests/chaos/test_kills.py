@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.kills import CASES, Case, Victim, check, commits, hit, kill, one_more
+from tests.chaos.kills import CASES, WORK, Case, Victim, check, commits, hit, kill, one_more
 from tests.chaos.server import Server, finish, wait_for
 from tests.support import Project, note
 
@@ -56,7 +56,7 @@ FENCED = [case for case in CASES if case.leased and "RESTORE" not in case.mode]
 def test_asleep_while_another_run_takes_over(server: Server, remote: Project, case: Case) -> None:
     """Its statement ends after the other run has done the work; then it wakes up, changes nothing and is told so."""
     case.make(server, remote)
-    victim = hit(server, remote, case, lambda process: process.send_signal(signal.SIGSTOP))
+    victim = hit(server, remote, case, lambda process: process.send_signal(signal.SIGSTOP), work=4 * WORK)
     try:
         overlapped = take_over(server, remote, case)
         written = commits(server, remote)
