@@ -32,15 +32,21 @@ class Server:
 
     @staticmethod
     def running() -> "Server | None":
-        """The server of this DITTO_HOME, if the noted process is still one (process ids are used again)."""
+        """The server of this DITTO_HOME, if the noted process is still it (process ids are used again)."""
         if not STATE.exists():
             return None
         server = Server(**json.loads(STATE.read_text()))
         command = subprocess.run(["ps", "-p", str(server.pid), "-o", "command="], capture_output=True, text=True)
-        return server if MAIN_CLASS in command.stdout else None
+        return server if MAIN_CLASS in command.stdout and f"{HOME}/metastore" in command.stdout else None
 
     def note(self) -> None:
-        STATE.write_text(json.dumps(asdict(self)))
+        """As a whole: a power cut may come at any time, and half of a note would stop the next start."""
+        new = STATE.with_suffix(".new")
+        with new.open("w") as note:
+            note.write(json.dumps(asdict(self)))
+            note.flush()
+            os.fsync(note.fileno())
+        new.replace(STATE)
 
     def __str__(self) -> str:
         return f"thrift server on {HOST}:{self.port} ({self.master}, process {self.pid})"

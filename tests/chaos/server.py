@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -49,6 +51,22 @@ class Server:
 
     def control(self, *arguments: str) -> None:
         subprocess.run([sys.executable, "scripts/thrift_server.py", *arguments], cwd=ROOT, env=self.env, check=True)
+
+    @property
+    def pid(self) -> int:
+        return json.loads((Path(self.env["DITTO_HOME"]) / "thrift-server.json").read_text())["pid"]
+
+    def busy(self) -> bool:
+        """Does a statement run, also one whose client is gone? The threads that the JVM prints on SIGQUIT tell."""
+        log = Path(self.env["DITTO_HOME"]) / "thrift-server.log"
+        printed = log.stat().st_size
+
+        def threads() -> str:
+            return log.read_bytes()[printed:].decode(errors="replace")
+
+        os.kill(self.pid, signal.SIGQUIT)
+        wait_for(lambda: "JNI global ref" in threads())
+        return "SparkExecuteStatementOperation" in threads()
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
         with hive.connect(host="127.0.0.1", port=self.port) as connection, connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A real standalone cluster whose executors die in the middle of a write: exact rows, and one commit."""
+"""A real standalone cluster that loses executors and workers in the middle of a write: exact rows, and one commit."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyspark
 import pytest
 
-from tests.chaos.server import Server, free_port, must, wait_for
-from tests.support import environment, make_project, new_world
+from tests.chaos.kills import CASES, Case, check, commits, day, hit, one_more
+from tests.chaos.server import Server, finish, free_port, wait_for
+from tests.support import Project, environment, make_project, new_world, note
 
 pytestmark = pytest.mark.slow
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-ROWS, TASKS = 2000, 40
-BUSY = f"""
-    select
-        cast(id as int) as id, date'{{{{ ditto.execution_date() }}}}' as day,
-        aggregate(sequence(1, 1000), '', (text, n) -> sha2(concat(text, id, n), 256)) as noise
-    from range(0, {ROWS}, 1, {TASKS})
-"""
+DEPLOY = "org.apache.spark.deploy"
+NAMES = [
+    "insert_overwrite predicate, normal",
+    "transactional_writer merge, replay",
+    "stateful_merge backfill, in its MERGE",
+]
+LOSSES = [replace(case, tasks=20, delay=0) for name in NAMES for case in CASES if case.name == name]
 
 
 @dataclass
@@ -34,88 +35,126 @@ class Cluster:
 
     home: Path
     server: Server
-    workers: list[int]
+    master: int = field(default_factory=free_port)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def executors(self) -> list[int]:
-        """The processes of this cluster's executors: each names the worker that it belongs to."""
+    @property
+    def url(self) -> str:
+        return f"spark://127.0.0.1:{self.master}"
+
+    def start(self, name: str, *options: str) -> subprocess.Popen[bytes]:
+        env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+        env["SPARK_LOCAL_DIRS"] = str(self.home / "local")
+        command = [str(SPARK_CLASS), f"{DEPLOY}.{name}", "--host", "127.0.0.1", "--webui-port", "0", *options]
+        with (self.home / "cluster.log").open("a") as log:
+            self.processes.append(subprocess.Popen(command, env=env, stdout=log, stderr=log))
+        return self.processes[-1]
+
+    def add_workers(self) -> None:
+        """Until there are two."""
+        while len(self.workers) < 2:
+            port = free_port()
+            options = ("--cores", "1", "--memory", "1g", "--work-dir", str(self.home / f"work_{port}"))
+            self.workers[port] = self.start("worker.Worker", "--port", str(port), *options, self.url)
+
+    def executors(self, *workers: int) -> list[int]:
+        """The processes of the executors of these workers, or of all: each names the worker that it belongs to."""
         listing = subprocess.run(["ps", "-wweo", "pid,args"], capture_output=True, text=True, check=True).stdout
-        own = tuple(f"Worker@127.0.0.1:{port}" for port in self.workers)
+        own = tuple(f"Worker@127.0.0.1:{port}" for port in workers or self.workers)
         lines = [line.split() for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line]
         return [
             int(words[0]) for words in lines if words[1].endswith("java") and any(word.endswith(own) for word in words)
         ]
 
-    def shuffled(self) -> int:
-        """How many tasks have left rows for the next stage."""
-        return len(list((self.home / "local").rglob("shuffle_*.data")))
+    def whole(self) -> bool:
+        return len(self.executors()) == 2
+
+    def lose_executor(self) -> None:
+        os.kill(self.executors()[0], signal.SIGKILL)
+
+    def lose_worker(self) -> None:
+        """With its executor, as when the machine is gone."""
+        port, process = self.workers.popitem()
+        executors = self.executors(port)
+        process.kill()
+        for executor in executors:
+            os.kill(executor, signal.SIGKILL)
+        process.wait()
+
+    def lose_workers(self) -> None:
+        """All of them. Others come later."""
+        while self.workers:
+            self.lose_worker()
+        self.add_workers()
+
+    def tasks_done(self, project: Project) -> int:
+        """How many tasks have left something: files of a table, or rows for the next stage."""
+        data = self.home / "warehouse" / f"{project.schema}.db"
+        kept = [path for kind in ("shuffle_*.data", "rdd_*") for path in (self.home / "local").rglob(kind)]
+        return len(list(data.rglob("*.parquet"))) + len(kept)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with environment():
         home = new_world(tmp_path_factory.mktemp("cluster_home"))
-    master, workers, port = free_port(), [free_port(), free_port()], free_port()
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-    env["SPARK_LOCAL_DIRS"] = str(home / "local")
-    url = f"spark://127.0.0.1:{master}"
-    deploy, common = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
-    commands = [[f"{deploy}.master.Master", *common, "--port", str(master)]]
-    for worker in workers:
-        options = ["--port", str(worker), "--cores", "1", "--memory", "1g", "--work-dir", str(home / f"work_{worker}")]
-        commands.append([f"{deploy}.worker.Worker", *common, *options, url])
-    server = Server(home, port)
-    processes: list[subprocess.Popen[bytes]] = []
+    server = Server(home, free_port())
+    cluster = Cluster(home, server)
     try:
-        with (home / "cluster.log").open("w") as log:
-            for command in commands:
-                processes.append(subprocess.Popen([str(SPARK_CLASS), *command], env=env, stdout=log, stderr=log))
-        server.control("start", "--port", str(port), "--master", url, "--cores", "2")
-        cluster = Cluster(home, server, workers)
-        wait_for(lambda: len(cluster.executors()) == 2)
+        cluster.start("master.Master", "--port", str(cluster.master))
+        cluster.add_workers()
+        server.control("start", "--port", str(server.port), "--master", cluster.url, "--cores", "2")
         yield cluster
     finally:
         server.control("stop")
-        for process in reversed(processes):
+        for process in reversed(cluster.processes):
             process.terminate()
-        for process in processes:
+        for process in cluster.processes:
             process.wait(timeout=30)
 
 
-@pytest.mark.parametrize("config", [{"write": "append"}, {"write": "merge", "unique_key": ["id", "day"]}])
-def test_an_executor_that_is_killed_leaves_no_duplicate_and_no_part(
-    cluster: Cluster, tmp_path: Path, config: dict[str, object]
-) -> None:
-    project = make_project(tmp_path, f"c{time.time_ns()}", spark=None)
-    table = cluster.home / "warehouse" / f"{project.schema}.db" / "written"
-    log = tmp_path / "logs" / "dbt.log"
-    project.model("written", BUSY, materialized="transactional_writer", **config)
+@pytest.fixture
+def remote(tmp_path: Path) -> Project:
+    return make_project(tmp_path, f"c{time.time_ns()}", spark=None)
 
-    def begun() -> bool:
-        return log.exists() and ("merge into" if config["write"] == "merge" else "replace where") in log.read_text()
 
-    def done() -> int:
-        """How many tasks of the write have left something: files of the table, or rows for the next stage."""
-        return len(list(table.glob("*.parquet"))) + cluster.shuffled()
+def lose(cluster: Cluster, project: Project, case: Case, what: str, loss: Callable[[], None]) -> None:
+    cluster.add_workers()
+    wait_for(cluster.whole)
+    case.make(cluster.server, project)
+    there = commits(cluster.server, project)
+    done = cluster.tasks_done(project)
 
-    days = ["2024-10-01", "2024-10-02"]
-    for version, day in enumerate(days, start=1):
-        wait_for(lambda: len(cluster.executors()) == 2)
-        log.unlink(missing_ok=True)
-        process = cluster.server.dbt(project, "run", day=day)
-        wait_for(begun, process)
-        before = done()
-        wait_for(lambda before=before: done() >= before + 4, process)
-        os.kill(cluster.executors()[0], signal.SIGKILL)
-        assert not (table / "_delta_log" / f"{version:020}.json").exists()
-        output, _ = process.communicate(timeout=300)
-        if process.returncode != 0:
-            # Spark may give up instead of trying again elsewhere; then the same command does.
-            assert "ditto:" not in output, output
-            must(cluster.server.dbt(project, "run", day=day))
+    def strike(process: subprocess.Popen[str]) -> None:
+        wait_for(lambda: cluster.tasks_done(project) >= done + 3, process)
+        loss()
 
-    rows = f"select cast(day as string), count(*), count(distinct id) from {project.schema}.written group by day"
-    assert sorted(cluster.server.sql(rows)) == [(day, ROWS, ROWS) for day in days]
-    history = cluster.server.sql(f"describe history {project.schema}.written")
-    tagged = [str(row) for row in history if "ditto:1|transactional_writer" in str(row)]
-    assert [sum(f"|{day} 00:00:00|" in row for row in tagged) for day in days] == [1, 1]
-    assert cluster.server.sql(f"select status from {project.schema}.ditto_state") == [("live",), ("live",)]
+    victim = hit(cluster.server, project, case, strike)
+    assert victim.fell == "before commit"
+    code, output = finish(victim.process)
+    assert victim.commits(cluster.server, project) == (1 if code == 0 else 0), output
+    if code != 0:
+        # Spark may give up instead of trying again elsewhere; then the same command does it.
+        assert "ditto:" not in output, output
+        cluster.add_workers()
+        cluster.server.inside(project, *case.arguments())
+    own = f"|{day(case.killed)} 00:00:00|"
+    assert sum(own in path.read_text() for path in commits(cluster.server, project) - there) == 1
+    check(cluster.server, project, case)
+    outcome = "finished" if code == 0 else "failed, then right"
+    note("lost", what=what, pattern=case.pattern, mode=case.mode, outcome=outcome)
+    one_more(cluster.server, project, case)
+
+
+@pytest.mark.parametrize("case", LOSSES, ids=lambda case: case.name)
+def test_an_executor_is_lost(cluster: Cluster, remote: Project, case: Case) -> None:
+    lose(cluster, remote, case, "executor", cluster.lose_executor)
+
+
+def test_a_worker_is_lost(cluster: Cluster, remote: Project) -> None:
+    lose(cluster, remote, LOSSES[0], "worker", cluster.lose_worker)
+
+
+def test_all_workers_are_lost(cluster: Cluster, remote: Project) -> None:
+    lose(cluster, remote, LOSSES[1], "all workers", cluster.lose_workers)

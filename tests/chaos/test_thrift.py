@@ -1,14 +1,12 @@
-"""Real processes on a real Spark Thrift Server: two at once on one model, and one that is killed while Spark works."""
+"""Real processes on a real Spark Thrift Server: two at once on one model."""
 
 from __future__ import annotations
 
-import signal
-import time
 from typing import Any
 
 import pytest
 
-from tests.chaos.server import SLOW, Server, days_of, finish, must
+from tests.chaos.server import SLOW, Server, days_of, finish
 from tests.functional.file_ingest.landing import Landing, ingest
 from tests.functional.stateful_merge.feed import DAYS, expected, letters
 from tests.support import Project
@@ -39,31 +37,6 @@ def test_two_runs_of_one_model_at_once(server: Server, remote: Project) -> None:
     # Also the columns that a client without ditto gets: times without a zone are a special type for some.
     assert len(server.sql(f"select * from {remote.schema}.ditto_state")) == 12
     server.inside(remote, "run-operation", "ditto_verify")
-
-
-@pytest.mark.parametrize(("materialized", "config", "statement"), [
-    pytest.param("merger", {"unique_key": "id"}, "merge into", marks=pytest.mark.slow),
-    pytest.param("insert_overwrite", {"partition_by": "day", "mode": "delete_insert"}, "delete from",
-                 marks=pytest.mark.slow),
-    ("stateful_merge", {"unique_key": "id"}, "merge into"),
-])  # fmt: skip
-def test_killed_while_spark_works(
-    server: Server, remote: Project, materialized: str, config: dict[str, str], statement: str
-) -> None:
-    """SIGKILL of dbt in the middle of a statement that the server goes on with; then the same command again."""
-    remote.model("slow", SLOW, materialized=materialized, **config)
-    process = server.dbt(remote, "run", day="2024-10-01")
-    log = remote.path / "logs" / "dbt.log"
-    deadline = time.monotonic() + 200
-    while statement not in (log.read_text() if log.exists() else ""):
-        assert process.poll() is None and time.monotonic() < deadline, finish(process)
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-
-    must(server.dbt(remote, "run", day="2024-10-01"))
-    assert days_of(server, f"{remote.schema}.slow") == [("2024-10-01", 20, 20)]
-    assert server.sql(f"select status from {remote.schema}.ditto_state") == [("live",)]
 
 
 LEASED = ("another run", "did not finish", "other runs of this model committed")

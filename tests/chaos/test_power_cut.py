@@ -1,0 +1,64 @@
+"""Everything dies by SIGKILL in the middle of a long statement, the server included; then all of it starts again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.kills import CASES, Case, check, commits, hit, kill, one_more
+from tests.chaos.server import Server, free_port
+from tests.support import Project, environment, make_project, new_world, note
+
+pytestmark = pytest.mark.slow
+
+NAMES = {
+    "merger first",
+    "stateful_merge backfill, in its MERGE",
+    "stateful_merge backfill, in its RESTORE",
+    "fast_metadata_cleaner reset",
+    "insert_overwrite predicate, normal",
+    "proxy_view tables",
+    "ditto_freeze month",
+}
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A thrift server of its own, since it is killed."""
+    port = free_port()
+    with environment():
+        server = Server(new_world(tmp_path_factory.mktemp("mortal_home")), port)
+    server.control("start", "--port", str(port))
+    yield server
+    server.control("stop")
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Project:
+    return make_project(tmp_path, f"r{time.time_ns()}", spark=None)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in NAMES], ids=lambda case: case.name)
+def test_power_cut(mortal: Server, remote: Project, case: Case) -> None:
+    def cut(process: subprocess.Popen[str]) -> None:
+        os.killpg(mortal.pid, signal.SIGKILL)
+        kill(process)
+
+    case.make(mortal, remote)
+    victim = hit(mortal, remote, case, cut)
+    mortal.control("start", "--port", str(mortal.port))
+    left = commits(mortal, remote)
+    mortal.inside(remote, *case.arguments())
+    assert commits(mortal, remote) - left or victim.fell == "after commit"
+    check(mortal, remote, case)
+    note(
+        "kill", depth="everything", pattern=case.pattern, mode=case.mode, statement=case.statement, fell=victim.fell,
+        landed=victim.landed(mortal, remote),
+    )  # fmt: skip
+    one_more(mortal, remote, case)
