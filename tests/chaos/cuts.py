@@ -41,7 +41,7 @@ class Cuts:
     def falls(self, request: bytes, reply: bytes) -> bool:
         """Is the connection lost before this reply arrives?"""
         statement = statement_of(request)
-        if statement is not None and changes([statement]):
+        if statement is not None and not statement.startswith("USE ") and changes([statement]):
             self.sent.append(statement)
             self.at_work = len(self.sent) == self.number and not self.fired
         lost = self.at_work and (self.when == "sent" or is_done(reply))
