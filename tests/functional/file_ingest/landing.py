@@ -17,7 +17,7 @@ class Landing:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = 1_700_000_000
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, name: str, *lines: str, header: str = "id,name") -> None:
         self.put_bytes(name, ("\n".join([*([header] if header else []), *lines]) + "\n").encode())
