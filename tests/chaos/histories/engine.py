@@ -198,31 +198,37 @@ class Player:
         return "ok" if outcome.ok else "refused"
 
     def optimize(self) -> None:
-        catalog = self.project.spark.catalog
-        for table in catalog.listTables(self.project.schema) if "parquet" not in str(self.pattern.config) else []:
-            if table.name.startswith(MODEL) and table.tableType == "MANAGED":
-                self.project.sql(f"optimize {{schema}}.{table.name}")
+        views = {row[1] for row in self.project.sql("show views in {schema}")}
+        for name in sorted(self.tables() - views) if "parquet" not in str(self.pattern.config) else []:
+            if name == MODEL or name.startswith(f"{MODEL}__"):
+                self.project.sql(f"optimize {{schema}}.{name}")
+
+    def tables(self) -> set[str]:
+        return {row[1] for row in self.project.sql("show tables in {schema}")}
 
     def look(self) -> Seen:
         """Readers and the ledger, in one query. Rows are texts."""
-        there = {row[1] for row in self.project.sql("show tables in {schema}")}
-        columns = self.pattern.shown or ", ".join(column.split()[0] for column in self.pattern.columns.split(","))
-        status = (
-            f"cast(execution_time as string), status from {{schema}}.ditto_state where relation = '{{schema}}.{MODEL}'"
-        )
-        of_file = "element_at(split(file_path, '/'), -1), if(status in ('FAILED', 'DEAD'), 'BROKEN', status)"
-        queries = {relation: f"{columns} from {{schema}}.{relation}" for relation in (MODEL, f"{MODEL}__data")}
-        queries |= {"ditto_state": status, "ditto_files": f"{of_file} from {{schema}}.ditto_files"}
+        there = self.tables()
+        file = ["element_at(split(file_path, '/'), -1)", "if(status in ('FAILED', 'DEAD'), 'BROKEN', status)"]
+        columns = {
+            MODEL: self.pattern.shown,
+            f"{MODEL}__data": self.pattern.shown,
+            "ditto_files": file,
+            "ditto_state": ["execution_time", "status"],
+        }
         union = [
-            f"select '{relation}', concat_ws('|', transform(array({parts[0]}), value -> coalesce(value, 'null'))) "
-            f"from {parts[1]}"
-            for relation, query in queries.items()
-            if relation in there and (parts := query.split(" from ", 1))
+            f"select '{name}', concat_ws('|', {', '.join(text_of(each) for each in shown)}) from {{schema}}.{name}"
+            for name, shown in columns.items()
+            if name in there
         ]
         rows = self.project.sql(" union all ".join(union)) if union else []
-        seen: Seen = {relation: sorted(text for name, text in rows if name == relation) for relation in queries}
+        seen: Seen = {relation: sorted(text for name, text in rows if name == relation) for relation in columns}
         self.status = {time.replace(" ", "T"): state for time, state in (t.split("|") for t in seen.pop("ditto_state"))}
         return seen
+
+
+def text_of(column: str) -> str:
+    return f"coalesce(cast({column} as string), 'null')"
 
 
 def play(project: Project, history: History) -> None:

@@ -26,6 +26,7 @@ class InsertOverwrite(Pattern):
     name = "insert_overwrite"
     columns = "id int, day date"
     select = f"select id, day {FEED}"
+    shown = ("id", "day")
     variants: ClassVar = {
         "predicate": {"partition_by": "day"},
         "partitions": {"partition_by": "day", "mode": "partitions"},
@@ -69,7 +70,7 @@ class Merger(Pattern):
     name = "merger"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value, seq, gone {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {
         "soft_delete": {"unique_key": "key", "soft_delete": "gone"},
         "sequence": {"unique_key": "key", "soft_delete": "gone", "sequence_by": "seq"},
@@ -116,7 +117,7 @@ class DedupInsert(Pattern):
     name = "dedup_insert"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value, seq {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {
         "error": {"unique_key": "key"},
         "latest": {"unique_key": "key", "on_duplicate_key": "latest", "order_by": "seq"},
@@ -140,7 +141,7 @@ class TransactionalWriter(Pattern):
     name = "transactional_writer"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value, gone {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {
         "merge": {"unique_key": "key", "soft_delete": "gone"},
         "audited": {"unique_key": "key", "soft_delete": "gone", "audits": ["value <> 'bad'"]},
@@ -189,7 +190,7 @@ class StatefulMerge(Pattern):
     name = "stateful_merge"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value, gone {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {
         "delta": {"unique_key": "key", "soft_delete": "gone"},
         "pinned": {"unique_key": "key", "soft_delete": "gone", "readers": "pinned"},
@@ -258,7 +259,7 @@ class FastMetadataCleaner(Pattern):
     name = "fast_metadata_cleaner"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {
         "week": {"granularity": "week"},
         "day": {"granularity": "day"},
@@ -339,7 +340,7 @@ class ProxyView(Pattern):
     name = "proxy_view"
     columns = "key string, value string, seq int, gone boolean"
     select = f"select key, value {FEED}"
-    shown = "key, value"
+    shown = ("key", "value")
     variants: ClassVar = {"tables": {}, "native": {"versioning": "native"}}
     empty: ClassVar = {"versions": [], "shown": None, "rows": []}
 
@@ -400,7 +401,7 @@ class FileIngest(Pattern):
     name = "file_ingest"
     columns = ""
     select = "select id, file_path from {{ ditto.incoming() }}"
-    shown = "id, element_at(split(file_path, '/'), -1)"
+    shown = ("id", "element_at(split(file_path, '/'), -1)")
     variants: ClassVar = {"csv": {}}
     empty: ClassVar = {"rows": {}, "files": {}}
 

@@ -59,6 +59,8 @@ class Pattern:
     columns: str
     """Of the feed, after the time: `key string, value string`."""
     select: str
+    shown: tuple[str, ...]
+    """The columns that are compared, as SQL."""
     variants: ClassVar[dict[str, dict[str, Any]]]
     empty: ClassVar[Table] = {}
 
@@ -85,9 +87,6 @@ class Pattern:
         return False
 
     # What differs in some of them.
-
-    shown = ""
-    """The columns that are compared, as SQL; all of the feed's by default."""
 
     def seen(self, world: World) -> Seen:
         return {"model": self.rows(world.table)}
