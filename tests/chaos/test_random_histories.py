@@ -18,7 +18,7 @@ from tests.chaos.histories.history import History, shell
 from tests.chaos.histories.shrink import shrink
 from tests.support import Project, note
 
-SEQUENCES = int(os.environ.get("DITTO_HISTORIES", "72"))
+SEQUENCES = int(os.environ.get("DITTO_HISTORIES", "60"))
 STEPS_OF_EACH = int(os.environ.get("DITTO_STEPS", "5"))
 FIRST_SEED = int(os.environ.get("DITTO_SEED", "0"))
 PATTERN = os.environ.get("DITTO_PATTERN")

@@ -205,7 +205,9 @@ class StatefulMerge(Pattern):
         return SHARED_KEY if twice([row[0] for row in given]) else None
 
     def refusal(self, world: World, time: str, given: Any, anew: bool) -> str | None:
-        stale = not anew and any(other < time for other, status in world.status.items() if status == "stale")
+        """With `history` an execution that was given up has to be replayed too."""
+        gaps = ("stale", "released") if self.variant == "history" else ("stale",)
+        stale = not anew and any(other < time for other, status in world.status.items() if status in gaps)
         return "stale executions before this one" if stale else None
 
     def write(self, table: Table, time: str, given: list[list[Any]]) -> Table:
@@ -233,9 +235,16 @@ class StatefulMerge(Pattern):
         return [replace(done, table=done.table | {"readers": world.table["readers"]})]
 
     def release(self, world: World) -> list[Possible]:
-        """It is undone: the table goes back. One that was not known before counts as released."""
+        """It is undone: the table goes back. One that was not known before counts as released.
+
+        With `history` it cannot go back: it and all later ones have to be replayed.
+        """
         if not world.open:
             return super().release(world)
+        if self.variant == "history":
+            later = {t: "stale" for t, was in world.status.items() if was == "live" and t > world.open.time}
+            after = given_up(world, world.open.time)
+            return [Possible("ok", replace(after, status=after.status | later))]
         before = recorded(world.open.before)
         known = before.status.get(world.open.time, "released")
         return [Possible("ok", replace(before, status=before.status | {world.open.time: known}))]
@@ -285,7 +294,8 @@ class FastMetadataCleaner(Pattern):
 
     def refusal(self, world: World, time: str, given: Any, anew: bool) -> str | None:
         stale = any(other < time for other, status in world.status.items() if status == "stale")
-        return "stale executions before this one" if stale and time not in world.status and not anew else None
+        new = world.status.get(time, "released") == "released"
+        return "stale executions before this one" if stale and new and not anew else None
 
     def finished(self, world: World, time: str, given: Any, anew: bool) -> World:
         begun = world.open.before if world.open else world
