@@ -56,10 +56,10 @@ class Maker:
     def increment(self, time: str) -> Rows:
         if self.pattern == "insert_overwrite":
             return [[self.random.randrange(20), self.day(time)] for _ in range(self.random.randrange(4))]
-        keys = self.random.sample("ABCDEF", self.random.randrange(4))
-        if self.random.random() < 0.06 and keys:
-            keys.append(keys[0])
-        return [self.change(key) for key in keys]
+        rows = [self.change(key) for key in self.random.sample("ABCDEF", self.random.randrange(4))]
+        if self.random.random() < 0.06 and rows:
+            rows.append([rows[0][0], "again", 9, False])
+        return rows
 
     def day(self, time: str) -> str:
         """Mostly its own."""

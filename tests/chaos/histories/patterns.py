@@ -364,6 +364,12 @@ class ProxyView(Pattern):
             {"shown": len(versions) - 1, "rows": rows} if newest else {"shown": table["shown"], "rows": table["rows"]}
         )
 
+    def run(self, world: World, time: str, given: Any, anew: bool = False) -> list[Possible]:
+        """Where the newest run died before it made the view, an earlier one is refused: readers saw nothing so far."""
+        possible = super().run(world, time, given, anew)
+        missing = world.table["shown"] is None and any(t > time for t, _ in world.table["versions"])
+        return self.refused(world, time, "view") + possible if missing else possible
+
     def finished(self, world: World, time: str, given: Any, anew: bool) -> World:
         """A full refresh is a version like every other."""
         return World(self.write(world.table, time, given), world.status | {time: "live"})
