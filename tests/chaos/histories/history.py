@@ -29,12 +29,16 @@ class History:
         return replace(self, steps=steps)
 
     def words(self) -> list[str]:
-        """The steps, short enough to be read."""
-        return [" ".join(str(part).removesuffix("T00:00:00") for part in step) for step in self.steps]
+        """The steps, short enough to be read: what a correction brings is left out."""
+        return [_text(step[:2] if step[0] == "correct" else step) for step in self.steps]
 
     def story(self) -> str:
         given = [f"{time}: {rows}" for time, rows in self.feed.items()]
-        return "\n  ".join([f"{self.pattern} ({self.variant})", *given, *self.words()])
+        return "\n  ".join([f"{self.pattern} ({self.variant})", *given, *map(_text, self.steps)])
+
+
+def _text(step: Step) -> str:
+    return " ".join(str(part).removesuffix("T00:00:00") for part in step)
 
 
 def shell(history: History) -> str:
