@@ -39,8 +39,18 @@ def crashes(lines: list[Line]) -> Iterator[str]:
         "executions, objects that are left behind, views that lead nowhere, and the chain of the ledger.",
         "",
     )
-    cases = [[line["pattern"], line["mode"], line["point"], code(line["statement"]), "same"] for line in lines]
-    yield from table(["pattern or operation", "mode", "dies", "statement", "result"], cases)
+    cases = (
+        [
+            line["pattern"],
+            ", ".join(filter(None, (line["mode"], line["variant"]))),
+            line["point"],
+            code(line["statement"]),
+        ]
+        for line in lines
+    )
+    yield from table(
+        ["pattern or operation", "mode", "dies", "statement", "result"], ([*case, "same"] for case in cases)
+    )
 
 
 def kills(lines: list[Line]) -> Iterator[str]:
@@ -60,13 +70,11 @@ def rounds(lines: list[Line]) -> Iterator[str]:
         "runs again afterwards; then the tables are what one after the other would have given.",
         "",
     )
-    found: dict[tuple[Any, ...], list[int]] = {}
+    found: dict[tuple[str, int], Counter[str]] = {}
     for line in lines:
-        totals = found.setdefault((line["kind_of_round"], line["processes"]), [0, 0, 0])
-        found[(line["kind_of_round"], line["processes"])] = [
-            totals[0] + 1, totals[1] + line["succeeded"], totals[2] + line["refused"]
-        ]  # fmt: skip
-    rows = ([*key, *totals] for key, totals in found.items())
+        totals = found.setdefault((line["round"], line["processes"]), Counter())
+        totals.update(rounds=1, succeeded=line["succeeded"], refused=sum(line["refused"].values()))
+    rows = ([*key, totals["rounds"], totals["succeeded"], totals["refused"]] for key, totals in found.items())
     yield from table(["round", "processes", "rounds", "runs that went through", "refused by name"], rows)
 
 
@@ -99,8 +107,8 @@ SECTIONS = {
     "crash": ("Crashes", crashes),
     "kill": ("Kills", kills),
     "round": ("Several at once", rounds),
-    "cut": ("Lost connections", plain("pattern", "statement", "outcome")),
-    "lost": ("Lost executors and workers", plain("what", "pattern", "outcome")),
+    "cut": ("Lost connections", plain("pattern", "statement", "when", "outcome")),
+    "lost": ("Lost executors and workers", plain("what", "pattern", "mode", "outcome")),
     "history": ("Random histories", histories),
     "bad input": ("Bad input", plain("group")),
     "load": ("Load", load),
