@@ -116,7 +116,8 @@ class Player:
         project.model(MODEL, self.pattern.select, **config)
 
     def play(self) -> None:
-        for self.begun, step in enumerate(self.history.steps, start=1):
+        for step in self.history.steps:
+            self.begun += 1
             if step[0] == "backfill":
                 for time in sorted(time for time in self.status if time >= step[1]):
                     self.step(["run", time])
