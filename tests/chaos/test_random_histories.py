@@ -27,11 +27,11 @@ SEEDS = range(FIRST_SEED, FIRST_SEED + SEQUENCES)
 NewProject = Callable[[], Project]
 
 
-def difference(new_project: NewProject, history: History) -> str | None:
+def difference(new_project: NewProject, history: History) -> Difference | None:
     try:
         play(new_project(), history)
     except Difference as found:
-        return str(found)
+        return found
     return None
 
 
@@ -40,8 +40,9 @@ def check(new_project: NewProject, seed: int) -> None:
     if (found := difference(new_project, history)) is None:
         note("history", pattern=history.pattern, variant=history.variant, seed=seed, steps=history.words())
         return
-    smallest = shrink(history, lambda smaller: difference(new_project, smaller) is not None, SHRINK)
-    if smallest != history:
+    begun = history.with_steps(history.steps[: found.steps])
+    smallest = shrink(begun, lambda smaller: difference(new_project, smaller) is not None, SHRINK)
+    if smallest != begun:
         found = difference(new_project, smallest) or found
     pytest.fail(f"seed {seed}\n{smallest.story()}\n{found}\n\nto see it again:\n{shell(smallest)}", pytrace=False)
 

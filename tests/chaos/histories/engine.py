@@ -20,7 +20,11 @@ MODEL = "model"
 
 
 class Difference(Exception):
-    """The engine did what the oracle does not know."""
+    """The engine did what the oracle does not know, in the last of so many steps."""
+
+    def __init__(self, report: str, steps: int) -> None:
+        super().__init__(report)
+        self.steps = steps
 
 
 class Inputs:
@@ -103,6 +107,7 @@ class Player:
         self.worlds = [World(self.pattern.empty)]
         self.status: dict[str, str] = {}
         self.said = ""
+        self.begun = 0
         self.log: list[str] = []
         config = {"materialized": self.pattern.name, **self.pattern.config}
         if not self.pattern.columns:
@@ -112,6 +117,7 @@ class Player:
 
     def play(self) -> None:
         for step in self.history.steps:
+            self.begun += 1
             if step[0] == "backfill":
                 for time in sorted(time for time in self.status if time >= step[1]):
                     self.step(["run", time])
@@ -172,7 +178,7 @@ class Player:
             and self.pattern.agrees(outcome.world, seen)
         ]
         if not fitting:
-            raise Difference(self.report(step, possible))
+            raise Difference(self.report(step, possible), self.begun)
         self.worlds = list({repr(world): world for world in fitting}.values())
 
     def report(self, step: Step, possible: list[Possible]) -> str:
