@@ -24,7 +24,7 @@ WORK = int(os.environ.get("DITTO_KILL_WORK", "15000"))
 """How long a statement takes that is to be hit. The same command without it is quick, and gives the same rows."""
 BUSY = "length(aggregate(sequence(1, {{ var('work', 1) }}), '', (text, n) -> sha2(concat(text, id, n), 256))) as busy"
 HEAD = "select cast(id as int) as id, date'{{ ditto.execution_date() }}' as day, "
-LARGE = HEAD + "sha2(cast(id as string), 512) as busy from range(0, {rows})"
+LARGE = HEAD + "sha2(cast(id as string), 512) as busy from range(0, "
 
 
 def day(number: int) -> str:
@@ -88,7 +88,7 @@ class Case:
 
 def large_units(server: Server, project: Project) -> None:
     """Two days of October and one of November, with enough rows to take a while."""
-    project.model("slow", LARGE.format(rows=600_000), materialized="fast_metadata_cleaner", granularity="day")
+    project.model("slow", f"{LARGE}600000)", materialized="fast_metadata_cleaner", granularity="day")
     for number in (7, 8, 32):
         server.inside(project, "run", day=day(number))
 
@@ -99,7 +99,7 @@ def many_letters(server: Server, project: Project) -> None:
     server.sql(f"create table {project.schema}.sick using delta as select 1 as sick")
     rule = {"name": "sick", "when": f"exists (select 1 from {project.schema}.sick)"}
     config = {"materialized": "insert_overwrite", "partition_by": "day", "dead_letters": [rule]}
-    project.model("slow", LARGE.format(rows=60_000), **config)
+    project.model("slow", f"{LARGE}60000)", **config)
     server.inside(project, "run", day=day(7))
     server.sql(f"delete from {project.schema}.sick")
 

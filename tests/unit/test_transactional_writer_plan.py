@@ -176,6 +176,7 @@ def test_only_what_was_audited_is_published(ditto: Ditto) -> None:
     assert "feed" not in text(made, "merge")
     assert step(made, "merge")["again"].startswith("begin\nif ")
     diagnosis = step(made, "audits")["diagnosis"]
+    assert diagnosis["sql"].startswith(f"begin\nif {FENCE}1 then")
     assert "select * from `demo`.`orders__candidate`" in diagnosis["fix"]
     assert "dbt run --select orders --vars '{execution_date: 2024-10-07}'" in diagnosis["fix"]
 

@@ -1,6 +1,7 @@
 {# The steps that write: the candidate and its audits, then the one commit that readers see. Pure. `work` comes from the plan. #}
 
-{# What is audited is what is published: the rows are computed once, and rest in a table of their own in between. #}
+{# What is audited is what is published: the rows are computed once, and rest in a table of their own in between. The run that took
+   over has dropped it: then there is nothing to audit, and the outcome says who that was. #}
 {% macro _transactional_candidate_steps(work) %}
     {% set settings = work.settings %}
     {% if not settings.audits %}
@@ -14,7 +15,7 @@
     {% set create = ditto.immediate_sql(ditto.create_as_select_sql(settings.candidate, {'file_format': 'delta'}, rows, settings.candidate_comment, replace=true)) %}
     {% set write = ditto._transactional_write_step(work, 'candidate', create, ditto._transactional_stamped(work, work.sql)) %}
     {{ return([write, {'kind': 'check', 'name': 'audits', 'diagnosis': {
-        'sql': ditto.audits_sql(settings),
+        'sql': ditto.fenced_sql(ditto.audits_sql(settings), work.fence, script=true),
         'found': 'audits that failed, with up to five rows of each',
         'expected': 'rows that pass every audit; nothing was published',
         'fix': 'look at the rows: select * from ' ~ settings.candidate
