@@ -63,6 +63,7 @@ class Worker:
         assert self.process.stdout
         for line in self.process.stdout:
             self.answers.put(line)
+        self.answers.put("")
 
     def send(self, project: Project, *arguments: str, day: str | None = None, delay: float = 0.0) -> None:
         assert self.process.stdin
@@ -74,9 +75,11 @@ class Worker:
 
     def answer(self, patience: float = PATIENCE) -> Answer:
         try:
-            return Answer(**json.loads(self.answers.get(timeout=patience)))
+            line = self.answers.get(timeout=patience)
         except queue.Empty:
             raise TimeoutError(self.story()) from None
+        assert line, self.story()
+        return Answer(**json.loads(line))
 
     def ask(self, project: Project, *arguments: str, day: str | None = None) -> Answer:
         self.send(project, *arguments, day=day)
@@ -136,7 +139,9 @@ def run(project: Project, folder: Path, command: dict[str, Any]) -> dict[str, An
         "invocation": str(args.get("invocation_id", "")),
         "ok": outcome.ok,
         "error": str(outcome.result.exception or ""),
-        "nodes": {node.node.name: (str(node.status), str(node.message)) for node in outcome.nodes},
+        "nodes": {
+            node.node.name: (str(node.status), str(node.message)) for node in outcome.nodes if hasattr(node, "node")
+        },
     }
 
 
