@@ -209,7 +209,7 @@ FOR_TINY_TABLES = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
-    # Without a checksum file beside each file, a commit renames half as many, and to rename one Hadoop starts `readlink`.
+    # Without checksum files a commit renames half as many files, and for each of them Hadoop starts `readlink` twice.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
