@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chaos.crashes import shorten
+from tests.chaos.crashes import named
 from tests.chaos.cuts import Cuts, Gateway, Wire
 from tests.chaos.patterns import FIRST, PATTERNS, landing_of, possible
 from tests.chaos.server import Server
@@ -98,7 +98,7 @@ class Attempts:
         return self.line.dbt("run", day=day)
 
     def cut(self, number: int, when: str) -> None:
-        statement = shorten(self.statements[number - 1])
+        statement = named(self.statements[number - 1])
         where = f"{self.pattern.name}: cut when {when}: {statement}"
         day = self.next()
         outcome = self.run(day, number, when)
