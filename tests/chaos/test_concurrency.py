@@ -103,7 +103,7 @@ class Rounds:
         self.check()
         tried = [PATTERNS[name].materialized for names, _ in commands for name in names]
         note(
-            "round", processes=len(at_work), kind=kind, patterns=sorted(set(tried)),
+            "round", processes=len(at_work), what=kind, patterns=sorted(set(tried)),
             succeeded=len(tried) - sum(reasons.values()), refused=dict(reasons),
         )  # fmt: skip
 
