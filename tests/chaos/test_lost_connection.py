@@ -7,6 +7,7 @@ doubles or loses a row, and the ledger tells the same as without the cut.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,15 @@ def wire(server: Server, remote: Project) -> Iterator[Line]:
     wire.close()
 
 
+VERBS = "merge into|restore table|truncate table|delete from|(?:insert|create|alter|drop|msck)[a-z ]*"
+
+
+def name_of(sql: str) -> str:
+    """The verb and the table of a statement, also of one inside of a script: `merge into merged`."""
+    found = re.search(rf"\b({VERBS})\s+`\w+`\.`(\w+)`", re.sub(r"\\'", "'", sql))
+    return f"{found[1].strip()} {found[2]}" if found else shorten(sql)
+
+
 class Attempts:
     """Runs of one model, each cut at another statement."""
 
@@ -98,7 +108,7 @@ class Attempts:
         return self.line.dbt("run", day=day)
 
     def cut(self, number: int, when: str) -> None:
-        statement = shorten(self.statements[number - 1])
+        statement = name_of(self.statements[number - 1])
         where = f"{self.pattern.name}: cut when {when}: {statement}"
         day = self.next()
         outcome = self.run(day, number, when)
