@@ -75,7 +75,10 @@ VERBS = "merge into|restore table|truncate table|delete from|(?:insert|create|al
 def name_of(sql: str) -> str:
     """The verb and the table of a statement, also of one inside of a script: `merge into merged`."""
     found = re.search(rf"\b({VERBS})\s+`\w+`\.`(\w+)`", re.sub(r"\\'", "'", sql))
-    return f"{found[1].strip()} {found[2]}" if found else shorten(sql)
+    if not found:
+        return shorten(sql)
+    event = re.search("'(started|committed|released)'", sql) if found[2] == "ditto_ledger" else None
+    return f"{found[1].strip()} {found[2]}{f' ({event[1]})' if event else ''}"
 
 
 class Attempts:
