@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 Line = dict[str, Any]
@@ -117,25 +117,27 @@ NAMES = {"crash": "crashes", "kill": "kills", "round": "rounds of several proces
 NAMES |= {"lost": "lost executors and workers", "history": "random histories", "bad input": "cases of bad input"}
 
 
-def page(parts: dict[str, tuple[str, Result]], minutes: int | None) -> str:
-    lines = [line for _, result in parts.values() for line in result.lines]
+def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int | None) -> str:
+    """`results` has the parts that held for the files as they are; one that it lacks did not run, and is called so."""
+    lines = [line for result in results.values() for line in result.lines]
     numbers = Counter(line["kind"] for line in lines)
-    work = sum(result.seconds for _, result in parts.values()) // 60
+    work = sum(result.seconds for result in results.values()) // 60
     clock = f"{minutes} minutes by the clock" if minutes else f"{work} minutes, all parts added up"
+    tests = sum(result.tests for result in results.values())
     text = [
         "# Proof",
         "",
         "Written by `./scripts/prove`, which anybody can run. Everything was tried on real Spark and Delta, and",
-        "compared with what an undisturbed run gives. All of it held.",
+        "compared with what an undisturbed run gives. All that is listed here held.",
         "",
         "**" + ", ".join(f"{numbers[kind]:,} {name}" for kind, name in NAMES.items() if numbers[kind])
-        + f"; {sum(result.tests for _, result in parts.values())} tests, {clock}, on {os.cpu_count()} cores.**",
+        + f"; {tests} tests, {clock}, on {os.cpu_count()} cores.**",
         "",
         *table(
             ["part", "what is tried", "tests", "minutes"],
             (
-                [f"`--only {name}`", title, result.tests, max(1, round(result.seconds / 60))]
-                for name, (title, result) in parts.items()
+                [f"`--only {name}`", title, *outcome(results.get(name))]
+                for name, title in titles.items()
             ),
         ),
     ]  # fmt: skip
@@ -144,3 +146,7 @@ def page(parts: dict[str, tuple[str, Result]], minutes: int | None) -> str:
         if own:
             text += ["", f"## {title}", "", *write(own)]
     return "\n".join([*text, ""])
+
+
+def outcome(result: Result | None) -> list[Any]:
+    return [result.tests, max(1, round(result.seconds / 60))] if result else ["not run for this state", ""]

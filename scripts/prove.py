@@ -192,18 +192,18 @@ def main() -> None:
         together = [name for name in chosen if not PARTS[name].alone]
         results = dict(zip(together, jobs.map(lambda name: run(name, states[name], progress), together), strict=True))
     results |= {name: run(name, states[name], progress) for name in chosen if PARTS[name].alone}
+    proven = {name: result for name in PARTS if (result := green(name, states))}
+    clock = RECORDS / "clock.json"
+    if len(results) == len(PARTS):
+        clock.write_text(json.dumps({"states": states, "minutes": round((time.monotonic() - started) / 60)}))
+    whole = json.loads(clock.read_text()) if clock.exists() else {}
+    minutes = whole["minutes"] if whole.get("states") == states else None
+    if proven:
+        titles = {name: part.title for name, part in PARTS.items()}
+        PAGE.write_text(page(titles, proven, minutes))
+        print(f"\n{len(proven)} of {len(PARTS)} parts are green; {PAGE.relative_to(ROOT)} says what was tried.")
     if failed := [name for name, result in results.items() if result.failed]:
         sys.exit("\n".join(f"{name} failed: ./scripts/prove --only {name} runs it alone" for name in failed))
-    proven = {name: result for name in PARTS if (result := green(name, states))}
-    if len(proven) == len(PARTS):
-        clock = RECORDS / "clock.json"
-        if len(results) == len(PARTS):
-            clock.write_text(json.dumps({"states": states, "minutes": round((time.monotonic() - started) / 60)}))
-        whole = json.loads(clock.read_text()) if clock.exists() else {}
-        minutes = whole["minutes"] if whole.get("states") == states else None
-        text = page({name: (PARTS[name].title, result) for name, result in proven.items()}, minutes)
-        PAGE.write_text(text)
-        print(f"\nEverything is green; {PAGE.relative_to(ROOT)} says what was tried.")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ CRASH = {"kind": "crash", "pattern": "merger", "mode": "normal", "variant": "", 
 
 def written(*lines: dict[str, Any], minutes: int | None = None) -> str:
     result = SimpleNamespace(tests=len(lines), seconds=120, lines=list(lines))
-    return page({"crashes": ("Every command dies", result)}, minutes)
+    return page({"crashes": "Every command dies", "load": "Much of it"}, {"crashes": result}, minutes)
 
 
 def test_each_crash_is_a_line_of_the_table() -> None:
@@ -37,6 +37,10 @@ def test_a_kind_of_which_nothing_was_noted_has_no_section() -> None:
     text = written({"kind": "history", "pattern": "merger", "steps": ["run", "crash"]}, minutes=7)
     assert "| merger | 1 | 2 | 0 |" in text and "7 minutes by the clock" in text
     assert "## Crashes" not in text
+
+
+def test_a_part_that_did_not_run_is_called_so() -> None:
+    assert "| `--only load` | Much of it | not run for this state |  |" in written()
 
 
 def test_a_part_depends_on_the_package_and_on_its_own_tests() -> None:
