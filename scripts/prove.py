@@ -45,6 +45,7 @@ class Part:
 
 
 CHAOS = "tests/chaos"
+LOAD = {"MODELS": "300", "EVENTS": "100000", "UNITS": "1000", "VERSIONS": "2000"}
 # The longest first, so that two of them side by side end together.
 PARTS = {
     "crashes": Part(
@@ -82,10 +83,15 @@ PARTS = {
         ("tests/functional", "--ignore=tests/functional/bad_input"),
     ),
     "load": Part(
-        "A large project, ledger, history and number of units: what a run then costs", (f"{CHAOS}/test_load.py",),
+        "A large project, ledger, history and number of units: what a run then costs",
+        (f"{CHAOS}/test_load.py",),
+        {f"DITTO_LOAD_{what}": size for what, size in LOAD.items()},
         alone=True,
     ),
-}  # fmt: skip
+}/test_load.py",),
+        alone=True,
+    ),
+}
 
 
 @dataclass
