@@ -84,14 +84,7 @@ PARTS = {
     ),
     "load": Part(
         "A large project, ledger, history and number of units: what a run then costs",
-        (f"{CHAOS}/test_load.py",),
-        {f"DITTO_LOAD_{what}": size for what, size in LOAD.items()},
-        alone=True,
-    ),
-}/test_load.py",),
-        alone=True,
-    ),
-}
+        (f"{CHAOS}
 
 
 @dataclass
