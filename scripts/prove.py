@@ -84,7 +84,11 @@ PARTS = {
     ),
     "load": Part(
         "A large project, ledger, history and number of units: what a run then costs",
-        (f"{CHAOS}
+        (f"{CHAOS}/test_load.py",),
+        {f"DITTO_LOAD_{what}": size for what, size in LOAD.items()},
+        alone=True,
+    ),
+}
 
 
 @dataclass
