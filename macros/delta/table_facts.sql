@@ -34,6 +34,29 @@
 {% endmacro %}
 
 
+{# The text and the comment of views, in one statement for all of them: a model with many units has many. #}
+{% macro views_like(schema, pattern) %}
+    {% set views = [] %}
+    {% for row in ditto.fetch('show table extended in ' ~ ditto.quote(schema) ~ ' like ' ~ ditto.literal(pattern)) if not row['isTemporary'] %}
+        {% do views.append(dict(ditto.no_table_facts(), exists=true, identifier=row['tableName'] | lower,
+            **ditto.parse_information(row['information']))) %}
+    {% endfor %}
+    {{ return(views) }}
+{% endmacro %}
+
+
+{# What SHOW TABLE EXTENDED tells of a view: lines of `name: value`, of which the text has many. #}
+{% macro parse_information(information) %}
+    {% set text = modules.re.search('(?s)\nView Text: (.*?)\nView [A-Z][A-Za-z ]+: ', information) %}
+    {% set comment = modules.re.search('\nComment: (.*)', information) %}
+    {{ return({
+        'type': 'view' if '\nType: VIEW' in information else 'table',
+        'text': text.group(1) if text else '',
+        'comment': comment.group(1) if comment else ''
+    }) }}
+{% endmacro %}
+
+
 {# The rows of DESCRIBE EXTENDED: columns, then sections that begin with a `#` line. #}
 {% macro parse_description(rows) %}
     {% set columns, partition_by, details = [], [], {} %}

@@ -324,6 +324,16 @@ def test_the_description_of_a_table_is_understood(ditto: Ditto) -> None:
     }
 
 
+def test_the_information_about_a_view(ditto: Ditto) -> None:
+    """Of several lines; a view that was never described has no comment."""
+    text = "select `id` from `s`.`visits__w20241007`\nunion all\nselect `id` from `s`.`visits__w20241014`"
+    head = "Catalog: spark_catalog\nDatabase: s\nTable: visits__units_2024\nType: VIEW\n"
+    tail = f"View Text: {text}\nView Original Text: {text}\nView Schema Mode: COMPENSATION\nSchema: root\n"
+    found = {"type": "view", "text": text, "comment": "ditto: a part of s.visits"}
+    assert ditto.parse_information(f"{head}Comment: ditto: a part of s.visits\n{tail}") == found
+    assert ditto.parse_information(head + tail) == found | {"comment": ""}
+
+
 def test_the_message_beside_the_name_of_a_model(ditto: Ditto) -> None:
     plan = {"mode": "replay"}
     outcome = {"rows_inserted": "0", "rows_updated": "2", "rows_deleted": None, "version": 4}

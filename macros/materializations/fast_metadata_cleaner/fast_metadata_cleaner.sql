@@ -43,11 +43,15 @@
     {% for row in ditto.fetch('show tables in ' ~ ditto.quote(settings.schema) ~ ' like ' ~ ditto.literal(settings.alias ~ '__*')) %}
         {% set unit = ditto.parse_unit(settings.alias, row['tableName']) if not row['isTemporary'] %}
         {% if unit and unit.kind == 'units' %}
-            {% do facts.chunks.append(dict(ditto.known_table_facts(settings.schema, unit.identifier), identifier=unit.identifier)) %}
+            {% do facts.chunks.append(unit.identifier) %}
         {% elif unit %}
             {% do facts.units.append(unit) %}
         {% endif %}
     {% endfor %}
+    {% if facts.chunks %}
+        {% set views = ditto.views_like(settings.schema, settings.alias ~ '__units_*') %}
+        {% do facts.update({'chunks': views | selectattr('identifier', 'in', facts.chunks) | list}) %}
+    {% endif %}
     {% set branches = ditto.parse_branches([facts.view.text] + facts.chunks | map(attribute='text') | list) %}
     {% do facts.update({'pending': ditto.pending_frozen(settings.alias, facts.units, branches)}) %}
     {% do facts.update({'units': facts.units | reject('in', facts.pending) | list}) %}
