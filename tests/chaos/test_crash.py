@@ -101,16 +101,12 @@ SCENARIOS = [
     *operations.releases(),
 ]
 
-# One of each pattern at each run; the others too with ./scripts/test -m ''
+# At each run one that overwrites, one that merges, one that goes back; the others too with ./scripts/prove.
 QUICK = {
     "insert_overwrite, normal, delete_insert",
     "merger, normal",
-    "keyed_idempotency, replay",
-    "dedup_insert, normal",
     "stateful_merge, backfill",
-    "fast_metadata_cleaner, backfill",
     "proxy_view, normal",
-    "transactional_writer, replay",
 }
 
 

@@ -47,7 +47,7 @@ def check(new_project: NewProject, seed: int) -> None:
     pytest.fail(f"seed {seed}\n{smallest.story()}\n{found}\n\nto see it again:\n{shell(smallest)}", pytrace=False)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_short_history(another_project: NewProject, seed: int) -> None:
     check(another_project, seed)
 

@@ -30,6 +30,7 @@ def refused(capsys: pytest.CaptureFixture[str], project: Project, model: str) ->
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_attempts(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     people(project, "a")
     feed(project, (DAY, 1, "a", 1), (DAY, 2, "a", -2), (NEXT, 1, "a", 5), (NEXT, 3, "z", 3), (NEXT, 4, "z", -4))

@@ -86,6 +86,7 @@ def test_the_plan_and_empty_runs(project: Project) -> None:
     assert project.versions("events") == 1
 
 
+@pytest.mark.slow
 def test_changed_columns(project: Project) -> None:
     narrow = increments({"id": "int", "old": "string"}, {FIRST: [(1, "o"), (2, "o")]})
     wide = increments({"id": "int", "new": "int"}, {SECOND: [(2, 7), (3, 8)]})

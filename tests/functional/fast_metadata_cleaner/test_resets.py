@@ -72,6 +72,7 @@ def test_each_load_is_the_full_dataset(project: Project) -> None:
     assert project.rows("clicks") == rows("2024-10-09")
 
 
+@pytest.mark.slow
 def test_readers_never_miss_a_row(project: Project) -> None:
     """While units are added, replaced and replayed, a reader in a loop always finds the first one whole."""
     clicks(project, granularity="day")

@@ -101,6 +101,7 @@ def test_frozen_months_become_years(project: Project, capsys: pytest.CaptureFixt
 EVOLVE = ["run-operation", "ditto_evolve_units", "--args", "{model: clicks}"]
 
 
+@pytest.mark.slow
 def test_a_new_column_reaches_old_units(project: Project) -> None:
     clicks(project, granularity="day")
     project.must_run("2024-10-07")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.file_ingest.landing import Landing, ingest, names, tracked
 from tests.support import Project, statements
 
@@ -15,6 +17,7 @@ def letters(project: Project) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_broken_record_costs_itself(project: Project) -> None:
     landing = Landing(project.path / "landing")
     # A filter of the model would take a record that cannot be read for a row of nulls.
@@ -54,6 +57,7 @@ def test_a_broken_record_costs_itself(project: Project) -> None:
     assert names(project) == [(1, "uno", "a.csv"), (5, "five", "b.csv"), six] and len(letters(project)) == 2
 
 
+@pytest.mark.slow
 def test_a_retry_brings_no_proof_of_a_load_that_died(project: Project) -> None:
     """A letter of a load that never came through is taken in: the load is still to be done."""
     landing = Landing(project.path / "landing")

@@ -22,6 +22,7 @@ def kill(project: Project, date: str, *flags: str, before: str, number: int = 1)
     assert len(sent) == number - 1
 
 
+@pytest.mark.slow
 def test_delete_insert(project: Project) -> None:
     overwrite(project, "removing", mode="delete_insert", partition_by="day")
     insert = "insert into `{schema}`.`removing`"

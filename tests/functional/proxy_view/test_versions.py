@@ -64,6 +64,7 @@ def test_versions_are_tables(project: Project, capsys: pytest.CaptureFixture[str
     assert verify(project, capsys) == ""
 
 
+@pytest.mark.slow
 def test_two_runs_within_a_second_get_two_versions(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still: a name is used once."""
     stop_the_clock(monkeypatch)
@@ -244,6 +245,7 @@ def test_empty_writes_no_version(project: Project) -> None:
     assert shown(project) == "AB"
 
 
+@pytest.mark.slow
 def test_a_crash_between_write_and_switch(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Readers stay on the old version; the half-written one is neither lost nor used again."""
     full_dataset(project, ("07", "AB"), ("08", "ABC"))

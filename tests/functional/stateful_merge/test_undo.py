@@ -96,6 +96,7 @@ def test_retention_is_set_at_creation_and_after_a_restore(project: Project) -> N
     assert seen(project) == expected(DAYS, "2024-10-05", "2024-10-06")
 
 
+@pytest.mark.slow
 def test_an_unfinished_backfill_stops_others_and_can_be_released(project: Project) -> None:
     letters(project)
     run_days(project, "05", "06", "07")

@@ -87,6 +87,7 @@ def strict(project: Project, days: dict[str, list[tuple[object, ...]]], yml: Cal
     project.write({"models/strict.yml": "models:\n" + "".join(yml(write) for write in WRITES)})
 
 
+@pytest.mark.slow
 def test_every_constraint_is_told_with_its_rows_whatever_is_written(project: Project) -> None:
     strict(project, {FIRST: [(1, "a")], SECOND: BAD}, lambda name: STRICT.format(name=name))
     project.must_run(FIRST)

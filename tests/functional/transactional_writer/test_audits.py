@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.merger.feed import listed, message
 from tests.support import Project, statements
 
@@ -19,6 +21,7 @@ AUDITS = [
 GOOD = [(FIRST, 1, 10), (FIRST, 2, 20)]
 
 
+@pytest.mark.slow
 def test_only_what_passes_every_audit_is_published(project: Project) -> None:
     project.model("orders", TODAY, materialized="transactional_writer", unique_key="id", audits=AUDITS)
     project.source("feed", ORDERS, [*GOOD, (SECOND, 1, 5), (THIRD, 3, 30), (THIRD, 4, 40)])

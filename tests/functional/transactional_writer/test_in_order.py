@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.merger.feed import listed, message
 from tests.support import Project
 
@@ -12,6 +14,7 @@ ORDERS = f"select id, name, note, gone from ({{{{ ditto.in_order({DATASETS}, {WH
 LOG = f"{{{{ ditto.in_order({DATASETS}, columns=['id', 'name'], {WHERE}) }}}}"
 
 
+@pytest.mark.slow
 def test_datasets_are_applied_in_their_order(project: Project) -> None:
     kind = {"materialized": "transactional_writer"}
     project.model("orders", ORDERS, unique_key="id", soft_delete="gone", on_null_key="allow", **kind)
