@@ -8,18 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.server import Server, free_port
-from tests.support import Project, environment, make_project, new_world
+from tests.chaos.server import Server, started
+from tests.support import Project, make_project
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    port = free_port()
-    with environment():
-        server = Server(new_world(tmp_path_factory.mktemp("thrift_home")), port)
-    server.control("start", "--port", str(port))
-    yield server
-    server.control("stop")
+    with started(tmp_path_factory.mktemp("thrift_home")) as server:
+        yield server
 
 
 @pytest.fixture

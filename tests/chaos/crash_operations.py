@@ -27,7 +27,7 @@ from tests.chaos.crash_patterns import (
     take,
     units,
 )
-from tests.chaos.crashes import Rows, Scenario, begin, half_way
+from tests.chaos.crashes import Rows, Scenario, taken_over
 from tests.support import Outcome, Project, statements
 
 
@@ -209,22 +209,8 @@ def releasing(
     base: Scenario, died: str, left: Callable[[int], Rows], states: Callable[[int], dict[str, str]]
 ) -> Scenario:
     """A run has died; it is given up. `left`: the rows afterwards. The run that was recorded was one attempt."""
-    found: list[int] = []
-
-    def prepare(project: Project) -> None:
-        base.prepare(project)
-        begin(base, project, 0)
-        with statements() as recorded:
-            assert base.command(project, 0).ok
-        found.append(half_way(recorded, died))
-
-    def anew(project: Project, attempt: int) -> None:
-        begin(base, project, attempt + 1)
-        with statements(die_before=found[0]):
-            assert not base.command(project, attempt + 1).ok
-
     return replace(
-        base, pattern="ditto_release", mode="normal", prepare=prepare, anew=anew, command=operation("ditto_release"),
+        taken_over(base, died), pattern="ditto_release", mode="normal", command=operation("ditto_release"),
         variant=f"of {' '.join(filter(None, [base.pattern, base.variant]))}, {base.mode}, died after its {died}",
         expected=left, states=states, also=None,
     )  # fmt: skip

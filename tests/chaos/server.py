@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyhive import hive
 
-from tests.support import ROOT, Project, environment
+from tests.support import ROOT, Project, environment, new_world
 
 DBT = Path(sys.executable).parent / "dbt"
 SLOW = """
@@ -99,6 +100,15 @@ class Server:
             outcome = project.dbt(*arguments, "--target", "thrift", execution_date=day)
         assert outcome.ok, outcome.text
         return outcome.text
+
+
+@contextmanager
+def started(home: Path) -> Iterator[Server]:
+    """A server in a world of its own, for as long as it is needed."""
+    server = Server(new_world(home), free_port())
+    server.control("start", "--port", str(server.port))
+    yield server
+    server.control("stop")
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:

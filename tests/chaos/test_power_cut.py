@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.kills import CASES, Case, check, commits, hit, kill, one_more
-from tests.chaos.server import Server, free_port
-from tests.support import Project, environment, make_project, new_world, note
+from tests.chaos.server import Server, started
+from tests.support import Project, make_project, note
 
 pytestmark = pytest.mark.slow
 
@@ -31,12 +31,8 @@ NAMES = {
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A thrift server of its own, since it is killed."""
-    port = free_port()
-    with environment():
-        server = Server(new_world(tmp_path_factory.mktemp("mortal_home")), port)
-    server.control("start", "--port", str(port))
-    yield server
-    server.control("stop")
+    with started(tmp_path_factory.mktemp("mortal_home")) as server:
+        yield server
 
 
 @pytest.fixture
