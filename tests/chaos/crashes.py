@@ -125,15 +125,15 @@ def worth_trying(points: list[Point], mode: str) -> list[Point]:
     """Without the points that say nothing new; `DITTO_CRASH_POINTS=all` tries them too, a number only the last ones.
 
     Before its first change a run has done nothing, and the undisturbed one began there: tried for one mode of each
-    pattern, the normal one. After its last one it is complete, and where every attempt repeats an execution, each of
-    them begins there.
+    pattern, the normal one. After its last one it is complete; where every attempt repeats one and the same execution,
+    as in a replay, a backfill and a full refresh, each of them begins there.
     """
     setting = os.environ.get("DITTO_CRASH_POINTS", "")
     if setting.isdigit():
         return points[-int(setting) :]
     if setting == "all" or mode == "normal":
         return points
-    return points[1:] if mode == "first" else points[1:-1]
+    return points[1:-1] if mode in ("replay", "backfill", "full refresh") else points[1:]
 
 
 def begin(scenario: Scenario, project: Project, attempt: int) -> None:
