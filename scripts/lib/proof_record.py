@@ -22,8 +22,8 @@ def passed_before() -> set[str]:
     return {line["test"] for line in lines if line["kind"] == "passed"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    _plugins["terminal"] = config.pluginmanager.getplugin("terminalreporter")
+def pytest_sessionstart(session: pytest.Session) -> None:
+    _plugins["terminal"] = session.config.pluginmanager.getplugin("terminalreporter")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -42,7 +42,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
                 record.write(json.dumps({"kind": "passed", "test": report.nodeid}) + "\n")
 
 
-def pytest_sessionfinish(exitstatus: int) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Nothing left to run is no failure."""
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and passed_before():
-        _plugins["terminal"]._session.exitstatus = pytest.ExitCode.OK
+        session.exitstatus = pytest.ExitCode.OK
