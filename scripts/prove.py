@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "proof.md"
 # What every part depends on; a part's own tests come on top.
 COMMON = ("macros/", "tests/dbt/", "profiles.yml", "dbt_project.yml", "requirements.lock", "scripts/thrift_server.py")
 VERDICT = re.compile(r"^proof: (passed|failed) (\S+?)::(.*)$")
-TO_RUN = re.compile(r"^proof: (\d+) to run, (\d+) passed before$")
+TO_RUN = re.compile(r"proof: (\d+) to run, (\d+) passed before$")
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def run(name: str, state: str, progress: Progress) -> Result:
         for line in process.stdout or ():
             written.write(line)
             written.flush()
-            if begun := TO_RUN.match(line):
+            if begun := TO_RUN.search(line):
                 count.update(all=int(begun[1]) + int(begun[2]), done=int(begun[2]))
                 progress.say(name, f"{begun[1]} tests to run" + (f", {begun[2]} passed before" * (begun[2] != "0")))
             if verdict := VERDICT.match(line):
