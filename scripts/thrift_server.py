@@ -63,7 +63,8 @@ def session_settings() -> dict[str, str]:
     return {key: environment.from_string(str(value)).render() for key, value in settings.items()}
 
 
-def server_settings(master: str, cores: int | None) -> dict[str, str]:
+def server_settings(master: str, cores: int | None, given: dict[str, str]) -> dict[str, str]:
+    """`given` wins over all others."""
     settings = session_settings()
     settings["spark.app.name"] = "ditto thrift server"
     settings["spark.master"] = master
@@ -72,7 +73,7 @@ def server_settings(master: str, cores: int | None) -> dict[str, str]:
     settings["spark.driver.extraJavaOptions"] = f'"-Dderby.system.home={HOME}/metastore"'
     if cores and not master.startswith("local"):
         settings["spark.cores.max"] = str(cores)
-    return settings
+    return settings | given
 
 
 def command_line(settings: dict[str, str], port: int) -> list[str]:
@@ -126,7 +127,7 @@ def dbt_command(port: int) -> str:
     return f"{prefix}.venv/bin/dbt run --target thrift --vars '{{execution_date: 2024-10-07}}'"
 
 
-def start(master: str | None, port: int, cores: int | None) -> int:
+def start(master: str | None, port: int, cores: int | None, given: dict[str, str]) -> int:
     if server := Server.running():
         print(f"already running: {server}\n  {dbt_command(server.port)}")
         return 0
@@ -137,7 +138,7 @@ def start(master: str | None, port: int, cores: int | None) -> int:
     print(f"starting a thrift server on {HOST}:{port} ({master}) ", end="", flush=True)
     with LOG.open("w") as log:
         process = subprocess.Popen(
-            command_line(server_settings(master, cores), port),
+            command_line(server_settings(master, cores, given), port),
             cwd=HOME,
             env=server_environment(),
             stdin=subprocess.DEVNULL,
@@ -187,6 +188,13 @@ def fail(message: str) -> int:
     return 1
 
 
+def setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.startswith("spark.") and equals):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected KEY=VALUE, such as spark.driver.memory=4g")
+    return key, value
+
+
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./scripts/thrift-server", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -194,6 +202,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     starting.add_argument("--master", help="a Spark master such as spark://host:7077 (default: local cores)")
     starting.add_argument("--port", type=int, default=int(os.environ.get("DITTO_THRIFT_PORT", "10000")))
     starting.add_argument("--cores", type=int, help="how many cores to use (default: all)")
+    starting.add_argument(
+        "--conf", action="append", default=[], type=setting, metavar="KEY=VALUE", help="a setting of Spark; repeatable"
+    )
     commands.add_parser("stop", help="stop it and wait until it is gone")
     commands.add_parser("status", help="say whether it runs")
     return parser.parse_args(arguments)
@@ -202,7 +213,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     if options.command == "start":
-        return start(options.master, options.port, options.cores)
+        return start(options.master, options.port, options.cores, dict(options.conf))
     return stop() if options.command == "stop" else status()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyhive import hive
 
-from tests.support import ROOT, Project, environment, new_world
+from tests.support import FOR_TINY_TABLES, ROOT, Project, environment, new_world
 
 DBT = Path(sys.executable).parent / "dbt"
 SLOW = """
@@ -49,8 +49,14 @@ class Server:
     def __init__(self, home: Path, port: int) -> None:
         self.env = {**os.environ, "DITTO_HOME": str(home), "DITTO_THRIFT_PORT": str(port)}
         self.port = port
+        self.connection: Any = None
+
+    def start(self) -> None:
+        settings = [word for key, value in FOR_TINY_TABLES.items() for word in ("--conf", f"{key}={value}")]
+        self.control("start", "--port", str(self.port), *settings)
 
     def control(self, *arguments: str) -> None:
+        self.connection = None
         subprocess.run([sys.executable, "scripts/thrift_server.py", *arguments], cwd=ROOT, env=self.env, check=True)
 
     @property
@@ -70,7 +76,9 @@ class Server:
         return "SparkExecuteStatementOperation" in threads()
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
-        with hive.connect(host="127.0.0.1", port=self.port) as connection, connection.cursor() as cursor:
+        if self.connection is None:
+            self.connection = hive.connect(host="127.0.0.1", port=self.port)
+        with self.connection.cursor() as cursor:
             cursor.execute(query)
             return [tuple(row) for row in cursor.fetchall()]
 
@@ -106,7 +114,7 @@ class Server:
 def started(home: Path) -> Iterator[Server]:
     """A server in a world of its own, for as long as it is needed."""
     server = Server(new_world(home), free_port())
-    server.control("start", "--port", str(server.port))
+    server.start()
     yield server
     server.control("stop")
 

@@ -48,7 +48,7 @@ def test_power_cut(mortal: Server, remote: Project, case: Case) -> None:
 
     case.make(mortal, remote)
     victim = hit(mortal, remote, case, cut)
-    mortal.control("start", "--port", str(mortal.port))
+    mortal.start()
     left = commits(mortal, remote)
     mortal.inside(remote, *case.arguments())
     assert commits(mortal, remote) - left or victim.fell == "after commit"
