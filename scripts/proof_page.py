@@ -12,6 +12,7 @@ Line = dict[str, Any]
 
 class Result(Protocol):
     tests: int
+    of: int
     seconds: int
     lines: list[Line]
 
@@ -118,7 +119,7 @@ NAMES |= {"lost": "lost executors and workers", "history": "random histories", "
 
 
 def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int | None) -> str:
-    """`results` has the parts that held for the files as they are; one that it lacks did not run, and is called so."""
+    """`results` has what held for the files as they are; what did not run, or not to its end, is called so."""
     lines = [line for result in results.values() for line in result.lines]
     numbers = Counter(line["kind"] for line in lines)
     work = sum(result.seconds for result in results.values()) // 60
@@ -136,7 +137,7 @@ def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int | N
         *table(
             ["part", "what is tried", "tests", "minutes"],
             (
-                [f"`--only {name}`", title, *outcome(results.get(name))]
+                [f"`--only {name}`", title, *outcome(results[name])]
                 for name, title in titles.items()
             ),
         ),
@@ -148,5 +149,8 @@ def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int | N
     return "\n".join([*text, ""])
 
 
-def outcome(result: Result | None) -> list[Any]:
-    return [result.tests, max(1, round(result.seconds / 60))] if result else ["not run for this state", ""]
+def outcome(result: Result) -> list[Any]:
+    if not result.tests:
+        return ["not run for this state", ""]
+    tests = str(result.tests) if result.tests >= result.of else f"{result.tests} of {result.of} so far"
+    return [tests, max(1, round(result.seconds / 60))]

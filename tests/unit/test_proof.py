@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +12,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import prove
+import pytest
 from proof_page import page
 
 CRASH = {"kind": "crash", "pattern": "merger", "mode": "normal", "variant": "", "point": "before"}
 
 
-def written(*lines: dict[str, Any], minutes: int | None = None) -> str:
-    result = SimpleNamespace(tests=len(lines), seconds=120, lines=list(lines))
-    return page({"crashes": "Every command dies", "load": "Much of it"}, {"crashes": result}, minutes)
+def written(*lines: dict[str, Any], minutes: int | None = None, of: int = 0) -> str:
+    results = {
+        "crashes": SimpleNamespace(tests=len(lines), of=of, seconds=120, lines=list(lines)),
+        "load": SimpleNamespace(tests=0, of=0, seconds=0, lines=[]),
+    }
+    return page({"crashes": "Every command dies", "load": "Much of it"}, results, minutes)
 
 
 def test_each_crash_is_a_line_of_the_table() -> None:
@@ -46,6 +51,9 @@ def test_a_kind_of_which_nothing_was_noted_has_no_section() -> None:
 
 def test_a_part_that_did_not_run_is_called_so() -> None:
     assert "| `--only load` | Much of it | not run for this state |  |" in written()
+    crash = {**CRASH, "statement": "merge"}
+    assert "| `--only crashes` | Every command dies | 1 of 7 so far | 2 |" in written(crash, of=7)
+    assert "| `--only crashes` | Every command dies | 1 | 2 |" in written(crash, of=1)
 
 
 def test_a_part_depends_on_the_package_and_on_its_own_tests() -> None:
@@ -70,40 +78,65 @@ def test_every_test_of_trouble_belongs_to_a_part() -> None:
     assert chaos == {test for part in prove.PARTS.values() for test in part.tests if test.startswith("tests/chaos/")}
 
 
+TWO = """
+import json, os, pathlib, pytest
+
+def note(number):
+    test = os.environ["PYTEST_CURRENT_TEST"].rsplit(" ", 1)[0]
+    with open(os.environ["DITTO_PROOF"], "a") as record:
+        record.write(json.dumps({"kind": "crash", "test": test, "number": number}) + chr(10))
+
+def test_one():
+    note(1)
+
+@pytest.mark.slow
+def test_two():
+    note(2)
+    assert pathlib.Path("mended").exists()
+"""
+
+
 def test_a_test_that_passed_is_not_run_again(tmp_path: Path) -> None:
-    """The first run fails in one of two tests; the second has only that one to run, and then the part is green."""
-    record, tests = tmp_path / "record.jsonl", tmp_path / "test_two.py"
-    text = (
-        "import os, json\n"
-        "def note(n):\n"
-        "    test = os.environ['PYTEST_CURRENT_TEST'].rsplit(' ', 1)[0]\n"
-        "    line = json.dumps({'kind': 'crash', 'test': test, 'n': n})\n"
-        "    open(os.environ['DITTO_PROOF'], 'a').write(line + '\\n')\n"
-        "def test_one(): note(1)\n"
-        "def test_two(): note(2); assert os.path.exists('mended')\n"
-    )
-    tests.write_text(text)
-    environment = {**os.environ, "DITTO_PROOF": str(record), "PYTHONPATH": str(prove.ROOT / "scripts" / "lib")}
-    command = [sys.executable, "-m", "pytest", "-p", "proof_record", "-v", tests.name]
+    """The first run fails in one of two tests; the second has only that one to run; the third has none."""
+    record = tmp_path / "record.jsonl"
+    (tmp_path / "test_two.py").write_text(TWO)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow: slow\n")
+    part = {"tests": ["test_two.py"], "record": str(record), "chosen": True, "only_slow": False}
+    environment = {
+        **os.environ,
+        "DITTO_PROOF_PARTS": json.dumps({"two": part}),
+        "PYTHONPATH": str(prove.ROOT / "scripts" / "lib"),
+    }
+    command = [sys.executable, "-m", "pytest", "-p", "proof_record", "-v", "test_two.py"]
+    record.write_text('{"kind": "state", "state": "s"}\n')
 
     def run() -> tuple[int, str]:
-        prove.forget_what_failed(record)
+        lines = prove.recorded(record, "s")
+        record.write_text("".join(json.dumps(line) + "\n" for line in lines))
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout
 
-    assert run()[0] == 1
+    code, output = run()
+    assert code == 1 and "proof: two 2 of 2 to run" in output, output
+    assert re.search("^proof: two failed 0 s test_two.py::test_two$", output, re.MULTILINE), output
+    assert not prove.result_of(prove.recorded(record, "s")).green
     (tmp_path / "mended").touch()
-    for code, to_run in ((0, 1), (0, 0)):
-        result, output = run()
-        assert (result, f"proof: {to_run} to run, {2 - to_run} passed before" in output) == (code, True), output
-    assert [line["n"] for line in prove.result_of(record).lines] == [1, 2]
-    assert prove.result_of(record).tests == 2
+    for left in (1, 0):
+        code, output = run()
+        assert code == 0 and f"proof: two {left} of 2 to run" in output, output
+    result = prove.result_of(prove.recorded(record, "s"))
+    assert result.green and result.tests == 2 and [line["number"] for line in result.lines] == [1, 2]
+    # Of another state of the files it says nothing.
+    assert prove.recorded(record, "t") == [] and not prove.result_of([]).green
+    # What ./scripts/test runs anyway can be left out.
+    environment["DITTO_PROOF_PARTS"] = json.dumps({"two": {**part, "only_slow": True}})
+    record.write_text('{"kind": "state", "state": "s"}\n')
+    assert "proof: two 1 of 1 to run" in run()[1]
 
 
-def test_a_record_is_green_when_a_run_ended_well(tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    ran = [{"kind": "ran", "seconds": 5, "green": False}, {"kind": "ran", "seconds": 7, "green": True}]
-    record.write_text("".join(json.dumps(line) + "\n" for line in ran[:1]))
-    assert not prove.result_of(record).green
-    record.write_text("".join(json.dumps(line) + "\n" for line in ran))
-    assert prove.result_of(record).green and prove.result_of(record).seconds == 12
+def test_what_a_run_says_becomes_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = prove.Progress()
+    progress.read("proof: kills 2 of 28 to run\n")
+    progress.read("proof: kills passed 61 s tests/chaos/test_kills.py::test_x[proxy_view, tables]\n")
+    shown = capsys.readouterr().out
+    assert "2 of 28 tests to run" in shown and " 27 of 28  passed  test_x[proxy_view, tables] (61 s)" in shown
