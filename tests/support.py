@@ -212,7 +212,7 @@ FOR_TINY_TABLES = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
-    # No checksum file beside each file.
+    # Without checksum files a commit renames half as many files, and for each of them Hadoop starts `readlink` twice.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }

@@ -71,6 +71,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     seconds[test] += report.duration
     if not report.passed:
         failed.add(test)
+        terminal[0].write_line(f"\n{report.longreprtext}")  # now, and not when all the others are done
     if report.when != "teardown":
         return
     verdict = "failed" if test in failed else "passed"

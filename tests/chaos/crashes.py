@@ -29,7 +29,7 @@ LEDGER = re.compile(r"insert into `\w+`\.`ditto_ledger`")
 DIGITS = r"\d+(_\d+)*"
 EVENT = re.compile(r"'(started|committed|released)'")
 
-AT_LEAST = {"first": 4, "full refresh": 4}
+AT_LEAST = {"first": 4, "full refresh": 4, "ditto_release": 2}
 
 Rows = list[tuple[object, ...]]
 
@@ -101,7 +101,7 @@ def crash_everywhere(scenario: Scenario, project: Project) -> list[str]:
     objects = shapes(project)
     points = points_of(recorded)
     # Every command changes something and says so in the ledger. Fewer: the harness no longer sees the statements.
-    assert len(points) >= AT_LEAST.get(scenario.mode, 3), points
+    assert len(points) >= AT_LEAST.get(scenario.pattern, AT_LEAST.get(scenario.mode, 3)), points
     lines = []
     for attempt, point in enumerate(worth_trying(points, scenario.mode), start=1):
         where = f"{scenario.name}: died {point.side} statement {point.number} of {len(recorded)}: {point.statement}"

@@ -43,9 +43,10 @@ def remote(tmp_path: Path) -> Project:
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in NAMES], ids=lambda case: case.name)
 def test_power_cut(mortal: Server, remote: Project, case: Case) -> None:
     def cut(process: subprocess.Popen[str]) -> None:
+        kill(process)  # first: without its server it would end by itself
         os.killpg(mortal.pid, signal.SIGKILL)
-        kill(process)
 
+    mortal.start()  # unless it runs: the test before this one may have failed half way
     case.make(mortal, remote)
     victim = hit(mortal, remote, case, cut)
     mortal.start()
