@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.thrift_server import answers
 from tests.chaos.kills import CASES, Case, check, commits, hit, kill, one_more
-from tests.chaos.server import Server, started
+from tests.chaos.server import Server, started, wait_for
 from tests.support import Project, make_project, note
 
 pytestmark = pytest.mark.slow
@@ -45,6 +46,7 @@ def test_power_cut(mortal: Server, remote: Project, case: Case) -> None:
     def cut(process: subprocess.Popen[str]) -> None:
         kill(process)  # first: without its server it would end by itself
         os.killpg(mortal.pid, signal.SIGKILL)
+        wait_for(lambda: not answers(mortal.port))  # a large process takes a moment to die
 
     mortal.start()  # unless it runs: the test before this one may have failed half way
     case.make(mortal, remote)
