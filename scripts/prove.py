@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def tracked() -> list[str]:
     return sorted(name for name in listed.split("\n") if (ROOT / name).is_file())
 
 
+@cache
 def imports(name: str) -> set[str]:
     """The files of this project that a file of Python imports."""
     modules: set[str] = set()
