@@ -259,7 +259,7 @@ def main() -> None:
     run(ALONE, chosen, states, progress)
     results = known()
     clock = RECORDS / "clock.json"
-    if not any(result.tests for result in before.values()):
+    if not options.only and not any(result.tests for result in before.values()):
         clock.write_text(json.dumps({"states": states, "minutes": round((time.monotonic() - started) / 60)}) + "\n")
     whole = json.loads(clock.read_text()) if clock.exists() else {}
     minutes = whole["minutes"] if whole.get("states") == states else None
