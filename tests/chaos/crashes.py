@@ -29,6 +29,7 @@ LEDGER = re.compile(r"insert into `\w+`\.`ditto_ledger`")
 DIGITS = r"\d+(_\d+)*"
 EVENT = re.compile(r"'(started|committed|released)'")
 
+# To give an execution up may be one statement, the one that tells the ledger.
 AT_LEAST = {"first": 4, "full refresh": 4, "ditto_release": 2}
 
 Rows = list[tuple[object, ...]]

@@ -65,6 +65,7 @@ def test_a_part_depends_on_the_package_and_on_its_own_tests() -> None:
         return [name for name, part in prove.PARTS.items() if prove.fingerprint(part, rest) != before[name]]
 
     assert without("macros/shared/runner.sql") == list(prove.PARTS)
+    assert without("scripts/lib/jars.py") == list(prove.PARTS), "which Delta it is"
     assert without("tests/chaos/test_cluster.py") == ["cluster"]
     assert without("tests/chaos/crew.py") == ["concurrency"]
     assert without("tests/functional/bad_input/cases.py") == ["bad_input"]
