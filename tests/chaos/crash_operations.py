@@ -15,6 +15,7 @@ from tests.chaos.crash_patterns import (
     Run,
     all_live,
     backfill,
+    batch,
     brought,
     day,
     merged,
@@ -23,6 +24,7 @@ from tests.chaos.crash_patterns import (
     publishing,
     replay,
     restored,
+    start,
     stateful,
     take,
     units,
@@ -48,10 +50,10 @@ def freezing() -> Scenario:
             project.must_run(day(number(month, each)))
 
     def prepare(project: Project) -> None:
-        kind.begin(project, 0)
+        start(project, [kind], 0)
         load(project, 1)
 
-    def runs(attempt: int) -> list[Run]:
+    def runs(kind: Kind, attempt: int) -> list[Run]:
         return [(number(month, each), 0) for month in range(1, attempt + 3) for each in (1, 2)]
 
     def only_tables_that_are_needed(project: Project, attempt: int) -> None:
@@ -60,7 +62,7 @@ def freezing() -> Scenario:
         needed = [f"target__frozen_{month}" for month in months[:-1]]
         assert sorted(names) == sorted([*needed, f"target__d{months[-1]}01", f"target__d{months[-1]}02"])
 
-    scenario = kind.scenario("normal", prepare, operation("ditto_freeze"), runs, also=only_tables_that_are_needed)
+    [scenario] = batch([kind], "normal", prepare, operation("ditto_freeze"), runs, also=only_tables_that_are_needed)
     return replace(scenario, pattern="ditto_freeze", anew=lambda project, attempt: load(project, attempt + 2))
 
 
@@ -104,7 +106,7 @@ def pointing(versioning: str) -> Scenario:
         return operation("ditto_proxy_point_to", version=chosen[-1])(project, attempt)
 
     return Scenario(
-        "ditto_proxy_point_to", "normal", lambda project: kind.begin(project, 0), command, "target",
+        "ditto_proxy_point_to", "normal", lambda project: start(project, [kind], 0), command, "target",
         lambda attempt: brought((0, 0)), lambda attempt: all_live([(0, 0), (1, 0)]), kind.variant, "id, value, day",
         anew=anew, read=kind.read,
     )  # fmt: skip
@@ -127,8 +129,7 @@ def expiring() -> Scenario:
         project.sql(f"update {{schema}}.ditto_ledger set at = at + interval 1 day where not {today}")
 
     def prepare(project: Project) -> None:
-        kind.begin(project, 1)
-        project.must_run(day(1))
+        start(project, [kind], 2)
 
     return Scenario(
         "ditto_proxy_expire", "normal", prepare, operation("ditto_proxy_expire", dry_run=False), "target",
@@ -139,7 +140,7 @@ def expiring() -> Scenario:
 
 def listing() -> Scenario:
     """A run has died before its manifest: the manifest alone is built, and nothing else."""
-    base = normal(publishing("manifest"))
+    [base] = normal(publishing("manifest"))
 
     def anew(project: Project, attempt: int) -> None:
         with statements(die_before=1, only="generate symlink_format_manifest"):
@@ -152,7 +153,7 @@ def listing() -> Scenario:
 
 def vacuuming() -> Scenario:
     """Files are kept longer each time, so the properties are set each time; the view follows to the newest version."""
-    base = normal(Kind("stateful_merge", lambda runs: brought((0, 0)), {"unique_key": "id", "readers": "pinned"}))
+    [base] = normal(Kind("stateful_merge", lambda runs: brought((0, 0)), {"unique_key": "id", "readers": "pinned"}))
 
     def command(project: Project, attempt: int) -> Outcome:
         return operation("ditto_vacuum", dry_run=False, retain=f"{60 + attempt} days")(project, attempt)
@@ -206,11 +207,12 @@ def healing(kind: Kind) -> Scenario:
 
 
 def releasing(
-    base: Scenario, died: str, left: Callable[[int], Rows], states: Callable[[int], dict[str, str]]
+    given: list[Scenario], died: str, left: Callable[[int], Rows], states: Callable[[int], dict[str, str]]
 ) -> Scenario:
     """A run has died; it is given up. `left`: the rows afterwards. The run that was recorded was one attempt."""
+    [base] = given
     return replace(
-        taken_over(base, died), pattern="ditto_release", mode="normal", command=operation("ditto_release"),
+        taken_over(given, died)[0], pattern="ditto_release", mode="normal", command=operation("ditto_release"),
         variant=f"of {' '.join(filter(None, [base.pattern, base.variant]))}, {base.mode}, died after its {died}",
         expected=left, states=states, also=None,
     )  # fmt: skip
@@ -237,5 +239,5 @@ def releases() -> list[Scenario]:
         # What it did stays, and the ledger says that it is not whole.
         releasing(replay(delete_insert), "first write", lambda attempt: brought((0, 0)), lambda attempt: ended),
         releasing(replay(history), "first write", lambda attempt: restored([(0, 0), (1, 1)]), lambda attempt: ended),
-        releasing(months, "last write", lambda attempt: months.expected(attempt + 1), lambda attempt: ended),
+        releasing(months, "last write", lambda attempt: months[0].expected(attempt + 1), lambda attempt: ended),
     ]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.chaos.crashes import Rows, Scenario, half_way
+from tests.chaos.crashes import Fleet, Rows, Scenario, half_way
 from tests.support import Outcome, Project, statements
 
 DAY = dt.date(2024, 10, 1)
@@ -105,49 +105,74 @@ class Kind:
     states: Callable[[list[Run]], dict[str, str]] = all_live
     sql: str = SELECT
     read: Callable[[Project, str], Rows] | None = None
-    also: Callable[[Project, int], None] | None = None
+    also: Callable[[Project, str], None] | None = None
+    """What else holds for its table."""
     keeps_all: bool = False
     """A full refresh drops nothing."""
+    name: str = "target"
 
     def model(self, project: Project, **config: Any) -> None:
-        project.model("target", self.sql, materialized=self.pattern, **self.config, **config)
+        project.model(self.name, self.sql, materialized=self.pattern, **self.config, **config)
 
-    def begin(self, project: Project, days: int) -> None:
-        self.model(project)
-        take(project, 0)
-        for number in range(days):
-            project.must_run(day(number))
+    def lost(self, runs: list[Run]) -> list[int]:
+        """The days that are stale after these."""
+        return [number for number in range(3) if self.states(runs).get(day(number)) == "stale"]
 
-    def scenario(
-        self, mode: str, prepare: Callable[[Project], None], command: Callable[[Project, int], Outcome],
-        runs: Callable[[int], list[Run]], variant: str = "", **more: Any,
-    ) -> Scenario:  # fmt: skip
-        given = {"table": "target", "columns": "id, value, day", "read": self.read, "also": self.also, **more}
+
+Runs = Callable[[Kind, int], list[Run]]
+"""What a kind has run up to an attempt."""
+
+
+def named(kinds: tuple[Kind, ...]) -> list[Kind]:
+    """Each gets a model of its own."""
+    if len(kinds) == 1:
+        return list(kinds)
+    return [replace(kind, name=f"{kind.pattern}_{number}") for number, kind in enumerate(kinds, start=1)]
+
+
+def start(project: Project, kinds: list[Kind], days: int) -> None:
+    for kind in kinds:
+        kind.model(project)
+    take(project, 0)
+    for number in range(days):
+        project.must_run(day(number))
+
+
+def batch(
+    kinds: list[Kind], mode: str, prepare: Callable[[Fleet], None], command: Callable[[Fleet, int], Outcome],
+    runs: Runs, variant: str = "", table: str = "", **more: Any,
+) -> list[Scenario]:  # fmt: skip
+    def one(kind: Kind) -> Scenario:
+        name = kind.name + table
+
+        def also(project: Project, attempt: int) -> None:
+            if kind.also:
+                kind.also(project, name.format(attempt=attempt))
+
+        given = {"model": kind.name, "columns": "id, value, day", "read": kind.read, "also": also, **more}
         return Scenario(
-            self.pattern, mode, prepare, command, expected=lambda attempt: self.content(runs(attempt)),
-            states=lambda attempt: self.states(runs(attempt)), variant=" ".join(filter(None, [self.variant, variant])),
-            **given,
+            kind.pattern, mode, prepare, command, name, lambda attempt: kind.content(runs(kind, attempt)),
+            lambda attempt: kind.states(runs(kind, attempt)), " ".join(filter(None, [kind.variant, variant])), **given,
         )  # fmt: skip
 
+    return [one(kind) for kind in kinds]
 
-def first(kind: Kind) -> Scenario:
-    """The ledger is there, of the model nothing is. Each attempt is a model of its own."""
+
+def first(*given: Kind) -> list[Scenario]:
+    """The ledger is there, of the models nothing is. Each attempt is a table of its own."""
+    kinds = named(given)
 
     def anew(project: Project, attempt: int) -> None:
-        kind.model(project, alias=f"target_{attempt}")
+        for kind in kinds:
+            kind.model(project, alias=f"{kind.name}_{attempt}")
 
-    def prepare(project: Project) -> None:
-        kind.begin(project, 1)
-
-    def runs(attempt: int) -> list[Run]:
-        return [(0, 0)]
-
-    return kind.scenario(
-        "first", prepare, lambda project, _: project.run(day(0)), runs, anew=anew, table="target_{attempt}"
-    )
+    return batch(
+        kinds, "first", lambda project: start(project, kinds, 1), lambda project, _: project.run(day(0)),
+        lambda kind, attempt: [(0, 0)], anew=anew, table="_{attempt}",
+    )  # fmt: skip
 
 
-def first_of_all(kind: Kind) -> Scenario:
+def first_of_all(kind: Kind) -> list[Scenario]:
     """Nothing is there: neither the schema, nor the ledger, nor the table."""
 
     def anew(project: Project, attempt: int) -> None:
@@ -155,68 +180,68 @@ def first_of_all(kind: Kind) -> Scenario:
         project.schema = f"{project.schema.split('_')[0]}_{attempt}"
         take(project, 0)
 
-    def runs(attempt: int) -> list[Run]:
-        return [(0, 0)]
-
-    return kind.scenario(
-        "first", kind.model, lambda project, _: project.run(day(0)), runs, "without a schema and a ledger", anew=anew
-    )
+    return batch(
+        [kind], "first", kind.model, lambda project, _: project.run(day(0)), lambda kind, attempt: [(0, 0)],
+        "without a schema and a ledger", anew=anew,
+    )  # fmt: skip
 
 
-def normal(kind: Kind) -> Scenario:
+def normal(*given: Kind) -> list[Scenario]:
     """Each attempt is the next day, so that one table serves them all."""
+    kinds = named(given)
 
     def command(project: Project, attempt: int) -> Outcome:
         return project.run(day(attempt + 1))
 
-    def runs(attempt: int) -> list[Run]:
+    def runs(kind: Kind, attempt: int) -> list[Run]:
         return [(number, 0) for number in range(attempt + 2)]
 
-    return kind.scenario("normal", lambda project: kind.begin(project, 1), command, runs)
+    return batch(kinds, "normal", lambda project: start(project, kinds, 1), command, runs)
 
 
-def replay(kind: Kind) -> Scenario:
+def replay(*given: Kind) -> list[Scenario]:
     """The newest execution again, each time with another take."""
+    kinds = named(given)
 
-    def runs(attempt: int) -> list[Run]:
+    def runs(kind: Kind, attempt: int) -> list[Run]:
         return [(0, 0), *((1, number) for number in range(attempt + 2))]
 
-    return kind.scenario(
-        "replay", lambda project: kind.begin(project, 2), lambda project, _: project.run(day(1)), runs,
+    return batch(
+        kinds, "replay", lambda project: start(project, kinds, 2), lambda project, _: project.run(day(1)), runs,
         anew=lambda project, attempt: take(project, attempt + 1),
     )  # fmt: skip
 
 
-def backfill(kind: Kind, number: int = 1) -> Scenario:
+def backfill(*given: Kind, number: int = 1) -> list[Scenario]:
     """An earlier execution, each time with another take. Where that makes later ones stale, they are replayed first."""
+    kinds = named(given)
 
-    def lost(runs: list[Run]) -> list[Run]:
-        return [(each, 0) for each in range(3) if kind.states(runs).get(day(each)) == "stale"]
-
-    def runs(attempt: int) -> list[Run]:
+    def runs(kind: Kind, attempt: int) -> list[Run]:
         done: list[Run] = [(0, 0), (1, 0), (2, 0)]
         for each in range(attempt + 1):
-            done += [*lost(done), (number, each + 1)]
+            done += [*((lost, 0) for lost in kind.lost(done)), (number, each + 1)]
         return done
 
-    def anew(project: Project, attempt: int) -> None:
+    def anew(project: Fleet, attempt: int) -> None:
         take(project, 0)
-        for each, _ in lost(runs(attempt - 1)):
-            project.must_run(day(each))
+        for each in range(3):
+            losers = [kind.name for kind in kinds if each in kind.lost(runs(kind, attempt - 1))]
+            if names := [name for name in losers if name in project.at_work]:
+                project.must_run(day(each), model=" ".join(names))
         take(project, attempt + 1)
 
-    return kind.scenario(
-        "backfill", lambda project: kind.begin(project, 3), lambda project, _: project.run(day(number)), runs,
+    return batch(
+        kinds, "backfill", lambda project: start(project, kinds, 3), lambda project, _: project.run(day(number)), runs,
         "" if number else "of the first execution", anew=anew,
     )  # fmt: skip
 
 
-def reconciled(kind: Kind) -> Scenario:
+def reconciled(kind: Kind) -> list[Scenario]:
     """The day before has died after its write. The run of the next day finds its commit and tells the ledger."""
     found: list[int] = []
 
     def prepare(project: Project) -> None:
-        kind.begin(project, 1)
+        start(project, [kind], 1)
         with statements() as recorded:
             project.must_run(day(1))
         found.append(half_way(recorded, "last write"))
@@ -225,20 +250,44 @@ def reconciled(kind: Kind) -> Scenario:
         with statements(die_before=found[0]):
             assert not project.run(day(2 * attempt + 2)).ok
 
-    return kind.scenario(
-        "takeover", prepare, lambda project, attempt: project.run(day(2 * attempt + 3)),
-        lambda attempt: [(number, 0) for number in range(2 * attempt + 4)], "of another execution", anew=anew,
+    return batch(
+        [kind], "takeover", prepare, lambda project, attempt: project.run(day(2 * attempt + 3)),
+        lambda kind, attempt: [(number, 0) for number in range(2 * attempt + 4)], "of another execution", anew=anew,
     )  # fmt: skip
 
 
-def full_refresh(kind: Kind) -> Scenario:
-    def runs(attempt: int) -> list[Run]:
+def full_refresh(*given: Kind) -> list[Scenario]:
+    kinds = named(given)
+
+    def runs(kind: Kind, attempt: int) -> list[Run]:
         return [*([(0, 0)] if kind.keeps_all else []), (1, attempt + 1)]
 
-    return kind.scenario(
-        "full refresh", lambda project: kind.begin(project, 2),
+    return batch(
+        kinds, "full refresh", lambda project: start(project, kinds, 2),
         lambda project, _: project.run(day(1), "--full-refresh"), runs,
         anew=lambda project, attempt: take(project, attempt + 1),
+    )  # fmt: skip
+
+
+def resetting(*given: Kind) -> list[Scenario]:
+    """The first day of a week is killed while it prepares its unit anew; the day after it is stale then."""
+    states = {day(6): "live", day(7): "stale", day(13): "live"}
+    kinds = [replace(kind, states=lambda runs: states) for kind in named(given)]
+
+    def prepare(project: Project) -> None:
+        start(project, kinds, 0)
+        for number in (6, 7, 13):
+            project.must_run(day(number))
+
+    def anew(project: Project, attempt: int) -> None:
+        if attempt:
+            take(project, 0)
+            project.must_run(day(7))
+        take(project, attempt + 1)
+
+    return batch(
+        kinds, "backfill", prepare, lambda project, _: project.run(day(6)),
+        lambda kind, attempt: [(6, attempt + 1), (13, 0)], anew=anew,
     )  # fmt: skip
 
 
@@ -293,36 +342,11 @@ def units(variant: str, **config: Any) -> Kind:
     return Kind("fast_metadata_cleaner", overwritten, config, variant)
 
 
-def resetting(kind: Kind) -> Scenario:
-    """The first day of a week is killed while it prepares its unit anew; the day after it is stale then."""
-
-    def begin(project: Project) -> None:
-        kind.begin(project, 0)
-        for number in (6, 7, 13):
-            project.must_run(day(number))
-
-    def anew(project: Project, attempt: int) -> None:
-        if attempt:
-            take(project, 0)
-            project.must_run(day(7))
-        take(project, attempt + 1)
-
-    scenario = kind.scenario(
-        "backfill",
-        begin,
-        lambda project, _: project.run(day(6)),
-        lambda attempt: [(6, attempt + 1), (13, 0)],
-        anew=anew,
-    )
-    states = {day(6): "live", day(7): "stale", day(13): "live"}
-    return replace(scenario, states=lambda attempt: states)
-
-
 def publishing(versioning: str) -> Kind:
     """Readers see the newest execution; no table is written twice, and none is lost."""
 
-    def written_once(project: Project, attempt: int) -> None:
-        for _, name, _ in project.sql("show tables in {schema} like 'target*__v*'"):
+    def written_once(project: Project, table: str) -> None:
+        for _, name, _ in project.sql(f"show tables in {{schema}} like '{table}__v*'"):
             assert len(project.rows(name)) >= 4 and project.versions(name) == 0
 
     return Kind(
@@ -353,11 +377,11 @@ def stopping(kind: Kind) -> Kind:
     def content(runs: list[Run]) -> Rows:
         return [row for row in kind.content(runs) if row[0] != 1]
 
-    def one_letter_for_each_day(project: Project, attempt: int) -> None:
+    def one_letter_for_each_day(project: Project, table: str) -> None:
         found = project.sql(
-            "select cast(execution_time as string), record, attempts from {schema}.target__dead_letters"
+            f"select cast(execution_time as string), record, attempts from {{schema}}.{table}__dead_letters"
         )
-        assert sorted(row[0] for row in found) == sorted(project.states("target"))
+        assert sorted(row[0] for row in found) == sorted(project.states(table))
         assert all('"id":1' in row[1] and row[2] == 0 for row in found)
 
     return Kind(

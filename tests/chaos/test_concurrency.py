@@ -79,12 +79,12 @@ class Rounds:
         return [(share, day) for share, day in zip(shares, days, strict=True) if share]
 
     def play(self, kind: str) -> None:
-        if "ingested" in self.names:
+        commands = self.commands(kind)
+        if any("ingested" in names for names, _ in commands):
             for _ in range(3):
                 name = f"{len(self.files)}.csv"
                 self.files.add(name)
                 self.landing.put(name, f"{len(self.files)},a", f"{len(self.files)},b")
-        commands = self.commands(kind)
         at_work = self.workers[: len(commands)]
         for worker, (names, day) in zip(at_work, commands, strict=True):
             worker.send(

@@ -32,94 +32,72 @@ from tests.chaos.crash_patterns import (
 from tests.chaos.crashes import Scenario, crash_everywhere, taken_over
 from tests.support import Project
 
-HISTORY = stateful("history", versioning="history")
-PARQUET_HISTORY = stateful("history, parquet", versioning="history", file_format="parquet")
 DELETE_INSERT = overwriting("delete_insert", mode="delete_insert")
 PARQUET = overwriting("parquet", file_format="parquet")
-AUDITED = transacting("audits", audits=["id >= 0"])
-DAYS = units("a table for each day", granularity="day")
+HISTORY = stateful("history", versioning="history")
+PARQUET_HISTORY = stateful("history, parquet", versioning="history", file_format="parquet")
 MONTHS = units("a table for each month", granularity="month")
-PUBLISHED = publishing("tables")
+DAYS = units("a table for each day", granularity="day")
+DROPPED = units("reset by drop", reset="drop")
+AUDITED = transacting("audits", audits=["id >= 0"])
+PUBLISHED, NATIVE, LISTED = publishing("tables"), publishing("native"), publishing("manifest")
+
+ONE_COMMIT = (overwriting(), merging(), keyed(), inserting(), transacting())
+SEVERAL_COMMITS = (stateful(), MONTHS, PUBLISHED)
 
 
-def every_mode(kind: Kind) -> list[Scenario]:
-    return [
-        first(kind),
-        normal(kind),
-        replay(kind),
-        backfill(kind),
-        taken_over(normal(kind), "last write"),
-        full_refresh(kind),
-    ]
+def every_mode(name: str, *kinds: Kind) -> dict[str, list[Scenario]]:
+    return {
+        f"first, {name}": first(*kinds),
+        f"normal, {name}": normal(*kinds),
+        f"replay, {name}": replay(*kinds),
+        f"backfill, {name}": backfill(*kinds),
+        f"takeover, {name}": taken_over(normal(*kinds), "last write"),
+        f"full refresh, {name}": full_refresh(*kinds),
+    }
 
 
-SCENARIOS = [
-    *every_mode(overwriting()),
-    normal(DELETE_INSERT),
-    taken_over(replay(DELETE_INSERT), "first write"),
-    taken_over(replay(PARQUET), "last write"),
-    full_refresh(PARQUET),
-    *every_mode(merging()),
-    reconciled(merging()),
-    first_of_all(hiding()),
-    full_refresh(hiding()),
-    *every_mode(keyed()),
-    *every_mode(inserting()),
-    *every_mode(stateful()),
-    backfill(stateful(), 0),
-    taken_over(backfill(stateful()), "first write"),
-    normal(pinned()),
-    backfill(pinned()),
-    first(HISTORY),
-    backfill(HISTORY),
-    taken_over(backfill(PARQUET_HISTORY), "first write"),
-    full_refresh(HISTORY),
-    *every_mode(MONTHS),
-    normal(DAYS),
-    resetting(units("")),
-    resetting(units("reset by truncate", reset="truncate")),
-    resetting(units("reset by drop", reset="drop")),
-    taken_over(resetting(units("reset by drop", reset="drop")), "first write"),
-    *every_mode(PUBLISHED),
-    normal(publishing("native")),
-    taken_over(normal(publishing("native")), "last write"),
-    normal(publishing("manifest")),
-    *every_mode(transacting()),
-    normal(AUDITED),
-    taken_over(normal(AUDITED), "first write"),
-    replay(transacting("append", write="append")),
-    normal(stopping(merging())),
-    taken_over(normal(stopping(transacting())), "last write"),
-    operations.freezing(),
-    operations.evolving(),
-    operations.pointing("tables"),
-    operations.expiring(),
-    operations.listing(),
-    operations.vacuuming(),
-    operations.healing(overwriting()),
-    operations.healing(merging()),
-    *operations.releases(),
-]
-
-# At each run one that overwrites, one that merges, one that goes back; the others too with ./scripts/prove.
-QUICK = {
-    "insert_overwrite, normal, delete_insert",
-    "merger, normal",
-    "stateful_merge, backfill",
-    "proxy_view, normal",
+BATCHES = {
+    **every_mode("patterns of one commit", *ONE_COMMIT),
+    **every_mode("patterns of several commits", *SEVERAL_COMMITS),
+    "first, history": first(HISTORY),
+    "first, without a schema and a ledger": first_of_all(hiding()),
+    "normal, views and their tables": normal(pinned(), DAYS, NATIVE, LISTED),
+    "normal, several statements": normal(DELETE_INSERT, AUDITED, stopping(merging())),
+    "replay, append": replay(transacting("append", write="append")),
+    "backfill, variants": backfill(pinned(), HISTORY),
+    "backfill, of the first execution": backfill(stateful(), number=0),
+    "backfill, of a unit": resetting(units(""), units("reset by truncate", reset="truncate"), DROPPED),
+    "takeover, of another execution": reconciled(merging()),
+    "takeover, of a normal run": taken_over(normal(NATIVE, stopping(transacting())), "last write"),
+    "takeover, of a normal run, half way": taken_over(normal(AUDITED), "first write"),
+    "takeover, of a replay": taken_over(replay(PARQUET), "last write"),
+    "takeover, of a replay, half way": taken_over(replay(DELETE_INSERT), "first write"),
+    "takeover, of a backfill, half way": taken_over(backfill(stateful(), PARQUET_HISTORY), "first write"),
+    "takeover, of a backfill of a unit, half way": taken_over(resetting(DROPPED), "first write"),
+    "full refresh, variants": full_refresh(PARQUET, hiding(), HISTORY),
+    **{
+        scenario.name: [scenario]
+        for scenario in (
+            operations.freezing(),
+            operations.evolving(),
+            operations.pointing("tables"),
+            operations.expiring(),
+            operations.listing(),
+            operations.vacuuming(),
+            operations.healing(overwriting()),
+            operations.healing(merging()),
+            *operations.releases(),
+        )
+    },
 }
 
-
-def cases() -> list[object]:
-    assert {scenario.name for scenario in SCENARIOS} >= QUICK
-    return [
-        pytest.param(scenario, id=scenario.name, marks=() if scenario.name in QUICK else pytest.mark.slow)
-        for scenario in SCENARIOS
-    ]
+# At each run ones that overwrite, merge and append, and ones that go back; the others too with ./scripts/prove.
+QUICK = {"normal, several statements", "backfill, patterns of several commits"}
 
 
-@pytest.mark.parametrize("scenario", cases())
-def test_a_crash_at_any_statement(project: Project, scenario: Scenario, show: Callable[[list[str]], None]) -> None:
-    lines = crash_everywhere(scenario, project)
-    show(lines)
-    assert project.dbt("run-operation", "ditto_verify").ok
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in BATCHES]
+)
+def test_a_crash_at_any_statement(project: Project, name: str, show: Callable[[list[str]], None]) -> None:
+    show(crash_everywhere(BATCHES[name], project))
