@@ -97,7 +97,7 @@ QUICK = {"normal, several statements", "backfill, patterns of several commits"}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in BATCHES]
+    "name", [pytest.param(name, id=name, marks=() if name in QUICK else pytest.mark.slow) for name in BATCHES]
 )
 def test_a_crash_at_any_statement(project: Project, name: str, show: Callable[[list[str]], None]) -> None:
     show(crash_everywhere(BATCHES[name], project))
