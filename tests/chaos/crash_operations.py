@@ -129,7 +129,8 @@ def expiring() -> Scenario:
         project.sql(f"update {{schema}}.ditto_ledger set at = at + interval 1 day where not {today}")
 
     def prepare(project: Project) -> None:
-        start(project, [kind], 2)
+        start(project, [kind], 0)
+        project.must_run(day(1))
 
     return Scenario(
         "ditto_proxy_expire", "normal", prepare, operation("ditto_proxy_expire", dry_run=False), "target",

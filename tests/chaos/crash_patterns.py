@@ -42,8 +42,8 @@ def take(project: Project, number: int) -> None:
 def brought(run: Run) -> Rows:
     number, taken = run
     date = DAY + dt.timedelta(days=number)
-    keys = [0, 1, 2, *([3] if taken == 0 else []), 10 + number + 100 * taken]
-    return [(key, f"row {min(key, 4)} of {date}, take {taken}", date) for key in keys]
+    keys = {0: 0, 1: 1, 2: 2, **({3: 3} if taken == 0 else {}), 4: 10 + number + 100 * taken}
+    return [(key, f"row {row} of {date}, take {taken}", date) for row, key in keys.items()]
 
 
 def overwritten(runs: list[Run]) -> Rows:

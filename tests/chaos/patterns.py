@@ -55,7 +55,7 @@ PATTERNS = {
         Pattern("stateful", "stateful_merge", "latest", {"unique_key": "id"}, leased=True),
         Pattern("cleaned", "fast_metadata_cleaner", "each", {"granularity": "week"}, leased=True),
         Pattern("published", "proxy_view", "newest", leased=True),
-        Pattern("transacted", "transactional_writer", "last", {"unique_key": "id"}),
+        Pattern("transacted", "transactional_writer", "latest", {"unique_key": "id"}),
         Pattern("keyed", "keyed_idempotency", "last", {"unique_key": "id"}),
         Pattern("deduplicated", "dedup_insert", "first", {"unique_key": "id"}),
         Pattern("ingested", "file_ingest", "files", leased=True),
@@ -64,7 +64,7 @@ PATTERNS = {
             "reinserted", "insert_overwrite", "each", {"partition_by": "day", "mode": "delete_insert"}, leased=True
         ),
         Pattern("appended", "transactional_writer", "each", {"write": "append"}),
-        Pattern("audited", "transactional_writer", "last", {"unique_key": "id", "audits": ["id >= 0"]}, leased=True),
+        Pattern("audited", "transactional_writer", "latest", {"unique_key": "id", "audits": ["id >= 0"]}, leased=True),
         Pattern("native", "proxy_view", "newest", {"versioning": "native"}, leased=True),
         Pattern("pinned", "stateful_merge", "latest", {"unique_key": "id", "readers": "pinned"}, leased=True),
     )
