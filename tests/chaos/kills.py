@@ -136,7 +136,7 @@ CASES = [
     Case("transactional_writer", "merge, replay", "merge into", KEY, before=(7, 8), killed=7, leased=False),
     Case("transactional_writer", "audits", "create or replace table .*candidate", {**KEY, "audits": ["id >= 0"]}),
     Case("keyed_idempotency", "normal", "merge into", KEY, leased=False),
-    Case("dedup_insert", "normal", "merge into", KEY, leased=False),
+    Case("dedup_insert", "normal", r"insert into \S*slow", KEY, leased=False),
     Case("file_ingest", "load", "replace where", prepare=files),
     Case("ditto_freeze", "month", "create or replace table .*frozen", before=(7, 8, 32), prepare=large_units,
          operation="ditto_freeze", rows=600_000),
