@@ -50,8 +50,6 @@ class Part:
     lane: str
     tests: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
-    only_slow: bool = False
-    """Without those that ./scripts/test runs anyway."""
 
 
 CHAOS = "tests/chaos"
@@ -70,12 +68,6 @@ PARTS = {
     ),
     "bad_input": Part(
         "Wrong configs, columns, values, names, dates, folders and disks", SESSION, ("tests/functional/bad_input",)
-    ),
-    "patterns": Part(
-        "Every variant of every pattern and operation on the engine that `./scripts/test` leaves out",
-        SESSION,
-        ("tests/functional",),
-        only_slow=True,
     ),
     "connection": Part(
         "The connection is cut in the middle of a statement, and dbt sends it again",
@@ -144,8 +136,7 @@ def imports(name: str) -> set[str]:
 
 def needs(part: Part, names: list[str]) -> set[str]:
     """The package, its profile, the part's own tests with their fixtures, and all that these import."""
-    others = tuple(test for other in PARTS.values() for test in other.tests if test.startswith(part.tests[0] + "/"))
-    found = {name for name in names if name.startswith((*COMMON, *part.tests)) and not name.startswith(others)}
+    found = {name for name in names if name.startswith((*COMMON, *part.tests))}
     found |= {f"{folder}/conftest.py" for test in part.tests for folder in (test, *Path(test).parents)}
     found &= set(names)
     while more := {name for file in found if file.endswith(".py") for name in imports(file) if name in names} - found:
@@ -212,12 +203,9 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
         lines = recorded(record, states[name]) or [{"kind": "state", "state": states[name]}]
         record.write_text("".join(json.dumps(line) + "\n" for line in lines))
     told = {
-        name: {
-            "tests": part.tests, "record": str(RECORDS / f"{name}.jsonl"), "chosen": name in own,
-            "only_slow": part.only_slow,
-        }
+        name: {"tests": part.tests, "record": str(RECORDS / f"{name}.jsonl"), "chosen": name in own}
         for name, part in PARTS.items()
-    }  # fmt: skip
+    }
     environment = {key: value for name in own for key, value in PARTS[name].environment.items()}
     environment |= {"DITTO_PROOF_PARTS": json.dumps(told), "PYTHONPATH": f"{ROOT}:{ROOT}/scripts/lib"}
     environment |= {"SPARK_SUBMIT_OPTS": LONG_LIFE}
@@ -240,6 +228,16 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
         progress.say(lane, f"pytest ended with {process.returncode}: see {log}")
 
 
+def by_the_clock(tried: dict[str, str], states: dict[str, str], seconds: float) -> int:
+    """The minutes of all runs that tried something for the files as they are, this one included."""
+    clock = RECORDS / "clock.json"
+    runs = json.loads(clock.read_text()) if clock.exists() else []
+    runs = [run for run in runs if run["tried"].items() & states.items()]
+    runs += [{"tried": tried, "seconds": round(seconds)}] if tried else []
+    clock.write_text(json.dumps(runs) + "\n")
+    return round(sum(run["seconds"] for run in runs) / 60)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(PARTS), action="append", help="one part; may be given several times")
@@ -259,16 +257,14 @@ def main() -> None:
     for name in [name for name in chosen if before[name].green]:
         progress.say(name, "green for these files, not run again (--again does)")
         chosen.remove(name)
-    run(ALONE, chosen, states, progress)  # it measures
-    with ThreadPoolExecutor(options.jobs) as jobs:
-        list(jobs.map(lambda lane: run(lane, chosen, states, progress), (SESSION, SERVERS)))
-    results = known()
-    clock = RECORDS / "clock.json"
-    if not options.only and not any(result.tests for result in before.values()):
-        clock.write_text(json.dumps({"states": states, "minutes": round((time.monotonic() - started) / 60)}) + "\n")
-    whole = json.loads(clock.read_text()) if clock.exists() else {}
-    minutes = whole["minutes"] if whole.get("states") == states else None
-    PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes))
+    try:
+        run(ALONE, chosen, states, progress)  # it measures
+        with ThreadPoolExecutor(options.jobs) as jobs:
+            list(jobs.map(lambda lane: run(lane, chosen, states, progress), (SESSION, SERVERS)))
+    finally:
+        results = known()
+        minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)
+        PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes))
     green = [name for name, result in results.items() if result.green]
     print(f"\n{len(green)} of {len(PARTS)} parts are green; {PAGE.relative_to(ROOT)} says what was tried.")
     if left := [name for name in chosen if name not in green]:

@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     parts: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         name = part_of(item.nodeid)
-        if PARTS[name]["chosen"] and (item.get_closest_marker("slow") or not PARTS[name]["only_slow"]):
+        if PARTS[name]["chosen"]:
             parts[name].append(item)
     left: set[pytest.Item] = set()
     for name, own in parts.items():

@@ -92,8 +92,8 @@ BATCHES = {
     },
 }
 
-# At each run ones that overwrite, merge and append, and ones that go back; the others too with ./scripts/prove.
-QUICK = {"normal, several statements", "backfill, patterns of several commits"}
+# At each run ones that overwrite, merge and append, and one that goes back; the others too with ./scripts/prove.
+QUICK = {"normal, several statements", "backfill, of the first execution"}
 
 
 @pytest.mark.parametrize(

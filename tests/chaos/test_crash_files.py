@@ -143,13 +143,13 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "normal" else pytest.mark.slow) for name in SCENARIOS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_a_crash_at_any_statement(project: Project, name: str, show: Callable[[list[str]], None]) -> None:
     show(crash_everywhere([SCENARIOS[name](Landing(project.path / "landing"))], project))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_taken_over_writes_nothing(project: Project) -> None:
     """It was only slow: its load arrives when another run has loaded the same files, and again after that."""
     landing = Landing(project.path / "landing")

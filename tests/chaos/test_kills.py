@@ -7,7 +7,6 @@ committed by then. One whose client only sleeps finishes it; the client wakes up
 from __future__ import annotations
 
 import signal
-from typing import Any
 
 import pytest
 
@@ -15,10 +14,7 @@ from tests.chaos.kills import CASES, WORK, Case, Victim, check, commits, hit, ki
 from tests.chaos.server import Server, finish, wait_for
 from tests.support import Project, note
 
-
-def cases(chosen: list[Case], *quick: str) -> list[Any]:
-    """One of them at each run, the others with -m ''."""
-    return [pytest.param(case, id=case.name, marks=() if case.name in quick else pytest.mark.slow) for case in chosen]
+pytestmark = pytest.mark.slow
 
 
 def take_over(server: Server, project: Project, case: Case) -> bool:
@@ -40,7 +36,7 @@ def record(server: Server, project: Project, case: Case, victim: Victim, depth: 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", cases(CASES, "stateful_merge normal"))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_killed_while_spark_works(server: Server, remote: Project, case: Case) -> None:
     case.make(server, remote)
     victim = hit(server, remote, case, kill)
@@ -52,7 +48,7 @@ def test_killed_while_spark_works(server: Server, remote: Project, case: Case) -
 FENCED = [case for case in CASES if case.leased and "RESTORE" not in case.mode]
 
 
-@pytest.mark.parametrize("case", cases(FENCED))
+@pytest.mark.parametrize("case", FENCED, ids=lambda case: case.name)
 def test_asleep_while_another_run_takes_over(server: Server, remote: Project, case: Case) -> None:
     """Its statement ends after the other run has done the work; then it wakes up, changes nothing and is told so."""
     case.make(server, remote)

@@ -18,7 +18,7 @@ from proof_page import page
 CRASH = {"kind": "crash", "pattern": "merger", "mode": "normal", "variant": "", "point": "before"}
 
 
-def written(*lines: dict[str, Any], minutes: int | None = None, of: int = 0) -> str:
+def written(*lines: dict[str, Any], minutes: int = 3, of: int = 0) -> str:
     results = {
         "crashes": SimpleNamespace(tests=len(lines), of=of, seconds=120, lines=list(lines)),
         "load": SimpleNamespace(tests=0, of=0, seconds=0, lines=[]),
@@ -30,7 +30,7 @@ def test_each_crash_is_a_line_of_the_table() -> None:
     text = written({**CRASH, "statement": "merge into `merged`"}, {**CRASH, "statement": "a | b"})
     assert "| merger | normal | before | `merge into merged` | same |" in text
     assert "| merger | normal | before | `a / b` | same |" in text
-    assert "**2 crashes; 2 tests, 2 minutes, all parts added up" in text
+    assert "**2 crashes; 2 tests, 3 minutes by the clock" in text
 
 
 def test_rounds_are_added_up() -> None:
@@ -102,7 +102,7 @@ def test_a_test_that_passed_is_not_run_again(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     (tmp_path / "test_two.py").write_text(TWO)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow: slow\n")
-    part = {"tests": ["test_two.py"], "record": str(record), "chosen": True, "only_slow": False}
+    part = {"tests": ["test_two.py"], "record": str(record), "chosen": True}
     environment = {
         **os.environ,
         "DITTO_PROOF_PARTS": json.dumps({"two": part}),
@@ -129,10 +129,17 @@ def test_a_test_that_passed_is_not_run_again(tmp_path: Path) -> None:
     assert result.green and result.tests == 2 and [line["number"] for line in result.lines] == [1, 2]
     # Of another state of the files it says nothing.
     assert prove.recorded(record, "t") == [] and not prove.result_of([]).green
-    # What ./scripts/test runs anyway can be left out.
-    environment["DITTO_PROOF_PARTS"] = json.dumps({"two": {**part, "only_slow": True}})
-    record.write_text('{"kind": "state", "state": "s"}\n')
-    assert "proof: two 1 of 1 to run" in run()[1]
+
+
+def test_every_run_for_these_files_is_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove, "RECORDS", tmp_path)
+    states = {"load": "a", "kills": "a"}
+    assert prove.by_the_clock(states, states, 600) == 10
+    assert prove.by_the_clock({"load": "a"}, states, 120) == 12
+    # Nothing was left to run.
+    assert prove.by_the_clock({}, states, 60) == 12
+    # The files of one part have changed since: what the first run says of the other one still counts.
+    assert prove.by_the_clock({"load": "b"}, {**states, "load": "b"}, 60) == 11
 
 
 def test_what_a_run_says_becomes_progress(capsys: pytest.CaptureFixture[str]) -> None:

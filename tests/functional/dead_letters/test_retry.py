@@ -95,6 +95,7 @@ def test_every_type_comes_back_as_it_was(project: Project, capsys: pytest.Captur
     assert kept == project.sql(f"select to_json(struct(*)) from ({TYPED})")
 
 
+@pytest.mark.slow
 def test_what_nobody_can_read(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     at = "2024-10-07T09:00:00.123456Z"
     project.source("lines", "line string", [(f'{{"id": 1, "at": "{at}"}}',), ("{broken",), ('{"id": 2, "at": "x"}',)])

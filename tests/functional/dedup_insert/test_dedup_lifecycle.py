@@ -75,6 +75,7 @@ def test_a_life(project: Project) -> None:
     assert len(project.sql("select * from {schema}.events version as of 3")) == 3
 
 
+@pytest.mark.slow
 def test_the_plan_and_empty_runs(project: Project) -> None:
     feed(project, (FIRST, 1, "a"))
     project.model("events", EVENTS, materialized="dedup_insert", unique_key="id")

@@ -73,6 +73,7 @@ def test_each_content_comes_in_once(project: Project, landing: Landing) -> None:
     assert all(row[0] == "SUCCESS" for row in tracked(project).values())
 
 
+@pytest.mark.slow
 def test_a_broken_file_stops_no_other(project: Project, landing: Landing) -> None:
     ingest(project, landing, max_retries=1)
     for number in range(8):
@@ -118,6 +119,7 @@ def test_a_broken_file_stops_no_other(project: Project, landing: Landing) -> Non
     assert tracked(project)["good1.csv"] == ("SUCCESS", 0 + tracked(project)["good1.csv"][1], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["json", "parquet"])
 def test_other_formats(project: Project, landing: Landing, format: str) -> None:
     if format == "json":
@@ -200,6 +202,7 @@ def test_lost_tables_and_lost_files(project: Project, landing: Landing) -> None:
     assert not gone.ok and "no folder" in gone.text and "make the folder" in gone.text
 
 
+@pytest.mark.slow
 def test_a_folder_that_changes_while_it_is_looked_at(project: Project, landing: Landing) -> None:
     """What is loaded is never older than what was hashed; what is newer is loaded again."""
     ingest(project, landing)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import contents, each, overwrite, refused
 from tests.support import Project
 
@@ -10,6 +12,7 @@ TABLES = ["people_delta", "people_files"]
 ODD = ["O'Neil", "a=b/c d%", "\\", None]
 
 
+@pytest.mark.slow
 def test_partitions_present_in_the_increment_are_replaced(project: Project) -> None:
     # None of these predicates is one that Delta could evaluate: they select partitions of the table by a query.
     selected = "upper(country) = 'FR' or country is null"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import (
     contents,
     each,
@@ -58,6 +60,7 @@ def test_slices_are_replaced_by_every_mode(project: Project) -> None:
     assert [project.versions(table) for table in ("by_day", "partitions")] == [4, 4]
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_its_own_table(project: Project) -> None:
     """The commit carries the run's name all the same: without it the ledger would not find what the run wrote."""
     before = "(select max(total) from {{ this }} where day < date'{{ ditto.execution_date() }}')"

@@ -27,6 +27,7 @@ def tags(project: Project, table: str) -> list[tuple[str, str]]:
     return [(tag["execution_time"], tag["mode"]) for tag in found if tag]
 
 
+@pytest.mark.slow
 def test_what_the_ledger_knows_of_a_death_an_empty_increment_and_a_full_refresh(project: Project) -> None:
     days = {FIRST: [(1, "a")], SECOND: [(1, "a2"), (2, "b")], FOURTH: [(4, "d")]}
     add_model(project, "gadgets", COLUMNS, days, unique_key="id")

@@ -92,7 +92,8 @@ def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(User, "__init__", at_that_time)
 
 
-@pytest.mark.parametrize("versioning", ["tables", pytest.param("native", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("versioning", ["tables", "native"])
 def test_changes_behind_our_back(project: Project, capsys: pytest.CaptureFixture[str], versioning: str) -> None:
     """ditto_verify, the test ditto_immutable and the next run find what was done to a version."""
     full_dataset(project, ("07", "AB"), ("08", "ABC"), ("09", "C"), versioning=versioning)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from typing import Any
 
+import pytest
+
 from tests.support import ROOT, Project, literal, statements
 
 TABLE = "raw_device_changes"
@@ -52,6 +54,7 @@ def snapshot(project: Project, day: str) -> list[tuple[Any, ...]]:
     return project.rows("devices_history", f"type, version, {VALID}, full_name, is_deleted")
 
 
+@pytest.mark.slow
 def test_a_replayed_execution_adds_no_version(project: Project) -> None:
     feed(project)
     assert snapshot(project, "2024-10-05") == AFTER_05

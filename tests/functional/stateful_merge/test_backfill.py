@@ -103,6 +103,7 @@ def test_a_late_execution_between_two_others(project: Project) -> None:
     assert seen(project) == expected(DAYS, *DAYS)
 
 
+@pytest.mark.slow
 def test_gaps_are_known_with_an_interval(project: Project) -> None:
     letters(project, interval="day", on_gap="error")
     run_days(project, "05")

@@ -40,6 +40,7 @@ def progress(told: str) -> list[str]:
     return [line for line in told.splitlines() if re.match(r"\d+ of \d+  \d{4}-", line)]
 
 
+@pytest.mark.slow
 def test_a_range_with_a_failure_in_the_middle(project: Project, script: Script) -> None:
     letters(project, dict(DAYS) | {"2024-10-06": ["A", "A-U"]})
     copy = "select letter, value from {{ ref('letters') }}"

@@ -23,6 +23,7 @@ def feed(project: Project, *days: list[tuple[object, ...]]) -> None:
     project.source("feed", FEED, [row for day in days for row in day])
 
 
+@pytest.mark.slow
 def test_a_replay_of_a_middle_date_replaces_its_own_rows_and_no_others(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
