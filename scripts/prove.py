@@ -1,9 +1,9 @@
 """Try to break every pattern, part by part, and write down what was tried: docs/proof.md.
 
 Parts that need the same Spark share a process of pytest, with their slow tests: those that work in one Spark session,
-and those that work with servers. The two run side by side, after those that measure. What passed is noted in
-docs/proof; for the files as they are it is not run again, so that a run that was stopped, or that failed somewhere,
-goes on where it was. --again forgets that, --only runs one part.
+those that work with one server, and those that start servers of their own. Two run side by side, after those that
+measure. What passed is noted in docs/proof; for the files as they are it is not run again, so that a run that was
+stopped, or that failed somewhere, goes on where it was. --again forgets that, --only runs one part.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMON = ("macros/", "tests/dbt/", "profiles.yml", "dbt_project.yml", "requireme
 COMMON += ("scripts/thrift_server.py",)
 VERDICT = re.compile(r"^proof: (\w+) (passed|failed) (\d+ s) \S+?::(.*)$")
 TO_RUN = re.compile(r"^proof: (\w+) (\d+) of (\d+) to run$")
-SESSION, SERVERS, ALONE = "session", "servers", "alone"
+SESSION, SERVERS, OWN_SERVERS, ALONE = "session", "servers", "own_servers", "alone"
 # Hundreds of commands in one JVM: room for its classes from the start, and for what lives as long as one statement.
 # Without it the collector takes a twelfth of the time.
 LONG_LIFE = "-XX:MetaspaceSize=512m -Xmn800m"
@@ -85,11 +85,13 @@ PARTS = {
         (f"{CHAOS}/test_kills.py",),
     ),
     "power_cuts": Part(
-        "SIGKILL of dbt and of the server in the middle of a long statement", SERVERS, (f"{CHAOS}/test_power_cut.py",)
+        "SIGKILL of dbt and of the server in the middle of a long statement",
+        OWN_SERVERS,
+        (f"{CHAOS}/test_power_cut.py",),
     ),
     "cluster": Part(
         "Executors and workers of a standalone cluster are killed while they write",
-        SERVERS,
+        OWN_SERVERS,
         (f"{CHAOS}/test_cluster.py",),
     ),
     "load": Part(
@@ -260,7 +262,7 @@ def main() -> None:
     try:
         run(ALONE, chosen, states, progress)  # it measures
         with ThreadPoolExecutor(options.jobs) as jobs:
-            list(jobs.map(lambda lane: run(lane, chosen, states, progress), (SESSION, SERVERS)))
+            list(jobs.map(lambda lane: run(lane, chosen, states, progress), (SESSION, SERVERS, OWN_SERVERS)))
     finally:
         results = known()
         minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)
