@@ -53,7 +53,7 @@ class Part:
 
 
 CHAOS = "tests/chaos"
-LOAD = {"MODELS": "300", "EVENTS": "100000", "UNITS": "1000", "VERSIONS": "2000"}
+LOAD = {"MODELS": "300", "EVENTS": "100000", "UNITS": "1000", "VERSIONS": "2000", "ROUNDS": "3"}
 PARTS = {
     "crashes": Part(
         "Every command dies before and after each statement that changes something; then the same command again",

@@ -22,7 +22,7 @@ import pytest
 
 from scripts.bench_statements import timed_statements
 from tests.functional.stateful_merge.feed import folder
-from tests.support import Project, make_project, note, statements
+from tests.support import FOR_TINY_TABLES, Project, make_project, note, statements
 
 MODELS = int(os.environ.get("DITTO_LOAD_MODELS", "40"))
 EVENTS = int(os.environ.get("DITTO_LOAD_EVENTS", "20000"))
@@ -47,16 +47,16 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "keyed_idempotency": {"unique_key": "id"},
     "dedup_insert": {"unique_key": "id"},
 }
-Make = Callable[[str], Project]
+Make = Callable[..., Project]
 
 
 @pytest.fixture
 def make(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Projects that have the settings of the profile, not those for a handful of rows."""
+    """Projects that have the settings of the profile, unless those for a handful of rows are asked for."""
 
-    def made(schema: str) -> Project:
+    def made(schema: str, settings: dict[str, Any] = AS_USERS_HAVE_IT) -> Project:
         path = tmp_path_factory.mktemp("load")
-        return make_project(path, f"{schema}{time.time_ns()}", spark, AS_USERS_HAVE_IT)
+        return make_project(path, f"{schema}{time.time_ns()}", spark, settings)
 
     return made
 
@@ -146,7 +146,7 @@ def test_many_models_in_one_project(make: Make) -> None:
     """All of them run on four threads, and all are live in the ledger; what one takes does not depend on the others."""
 
     def run(count: int) -> float:
-        project = make(f"m{count}_")
+        project = make(f"m{count}_", FOR_TINY_TABLES)
         models(project, count)
         outcome = project.must_run(day(0), "--threads", "4")
         assert len(outcome.nodes) == count
