@@ -33,7 +33,6 @@ LOGS = Path(os.environ.get("DITTO_HOME", ROOT / ".ditto")) / "proof"
 PAGE = ROOT / "docs" / "proof.md"
 # What every part depends on; a part's own tests come on top.
 COMMON = ("macros/", "tests/dbt/", "profiles.yml", "dbt_project.yml", "requirements.lock", "scripts/lib/jars.py")
-COMMON += ("scripts/thrift_server.py",)
 VERDICT = re.compile(r"^proof: (\w+) (passed|failed) (\d+ s) \S+?::(.*)$")
 TO_RUN = re.compile(r"^proof: (\w+) (\d+) of (\d+) to run$")
 SESSION, SERVERS, OWN_SERVERS, ALONE = "session", "servers", "own_servers", "alone"

@@ -71,6 +71,9 @@ def server_settings(master: str, cores: int | None, given: dict[str, str]) -> di
     settings["spark.executor.extraClassPath"] = settings["spark.driver.extraClassPath"]
     # A long life: the JVM's own choice of collector and compilers.
     settings["spark.driver.extraJavaOptions"] = f'"-Dderby.system.home={HOME}/metastore"'
+    # A client that is lost in the middle of a statement takes a connection to the metastore along. Once all of them are
+    # gone, by default eight, everybody waits for ever.
+    settings["spark.hadoop.datanucleus.connectionPool.maxActive"] = "1000"
     if cores and not master.startswith("local"):
         settings["spark.cores.max"] = str(cores)
     return settings | given
