@@ -38,8 +38,13 @@ TO_RUN = re.compile(r"^proof: (\w+) (\d+) of (\d+) to run$")
 SESSION, SERVERS, OWN_SERVERS, ALONE = "session", "servers", "own_servers", "alone"
 # Hundreds of commands in one JVM: room for its classes from the start, for what lives as long as one statement, and for
 # compiled code. Without it the collector takes a twelfth of the time, and methods are compiled over and over again,
-# because the JVM throws away what does not fit.
-LONG_LIFE = "-XX:MetaspaceSize=512m -Xmn800m -XX:ReservedCodeCacheSize=1g -XX:-UseCodeCacheFlushing"
+# because the JVM throws away what does not fit. Only what is called much oftener than by default is worth the second
+# compiler, which otherwise takes a third of the time for many minutes.
+LONG_LIFE = (
+    "-XX:MetaspaceSize=512m -Xmn800m -XX:ReservedCodeCacheSize=1g -XX:-UseCodeCacheFlushing "
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 "
+    "-XX:Tier4BackEdgeThreshold=400000"
+)
 
 
 @dataclass(frozen=True)
