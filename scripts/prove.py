@@ -38,13 +38,8 @@ TO_RUN = re.compile(r"^proof: (\w+) (\d+) of (\d+) to run$")
 SESSION, SERVERS, OWN_SERVERS, ALONE = "session", "servers", "own_servers", "alone"
 # Hundreds of commands in one JVM: room for its classes from the start, for what lives as long as one statement, and for
 # compiled code. Without it the collector takes a twelfth of the time, and methods are compiled over and over again,
-# because the JVM throws away what does not fit. Only what is called much oftener than by default is worth the second
-# compiler, which otherwise takes a third of the time for many minutes.
-LONG_LIFE = (
-    "-XX:MetaspaceSize=512m -Xmn800m -XX:ReservedCodeCacheSize=1g -XX:-UseCodeCacheFlushing "
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 "
-    "-XX:Tier4BackEdgeThreshold=400000"
-)
+# because the JVM throws away what does not fit.
+LONG_LIFE = "-XX:MetaspaceSize=512m -Xmn800m -XX:ReservedCodeCacheSize=1g -XX:-UseCodeCacheFlushing"
 
 
 @dataclass(frozen=True)
@@ -142,8 +137,9 @@ def imports(name: str) -> set[str]:
 
 
 def needs(part: Part, names: list[str]) -> set[str]:
-    """The package, its profile, the part's own tests with their fixtures, and all that these import."""
-    found = {name for name in names if name.startswith((*COMMON, *part.tests))}
+    """The package, its profile, the server, the part's own tests with their fixtures, and all that these import."""
+    server = ("scripts/thrift_server.py",) if part.lane in (SERVERS, OWN_SERVERS) else ()
+    found = {name for name in names if name.startswith((*COMMON, *server, *part.tests))}
     found |= {f"{folder}/conftest.py" for test in part.tests for folder in (test, *Path(test).parents)}
     found &= set(names)
     while more := {name for file in found if file.endswith(".py") for name in imports(file) if name in names} - found:

@@ -66,6 +66,8 @@ def test_a_part_depends_on_the_package_and_on_its_own_tests() -> None:
 
     assert without("macros/shared/runner.sql") == list(prove.PARTS)
     assert without("scripts/lib/jars.py") == list(prove.PARTS), "which Delta it is"
+    servers = ["connection", "concurrency", "kills", "power_cuts", "cluster"]
+    assert without("scripts/thrift_server.py") == servers, "how the server is set up"
     assert without("tests/chaos/test_cluster.py") == ["cluster"]
     assert without("tests/chaos/crew.py") == ["concurrency"]
     assert without("tests/functional/bad_input/cases.py") == ["bad_input"]
