@@ -68,6 +68,7 @@ def freeze_september(project: Project, *loaded: str) -> None:
     assert project.rows("clicks") == before
 
 
+@pytest.mark.slow
 def test_frozen_months_are_immutable(project: Project) -> None:
     freeze_september(project, "2024-09-30", "2024-10-01")
     with pytest.raises(Exception, match="DELTA_CANNOT_MODIFY_APPEND_ONLY"):

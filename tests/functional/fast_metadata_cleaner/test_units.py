@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.fast_metadata_cleaner.feed import clicks, files_read, head, rows, units
 from tests.support import Project, statements
 
@@ -25,6 +27,12 @@ def test_a_week_and_the_next(project: Project) -> None:
     assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
     assert set(project.states("clicks").values()) == {"live"}
 
+
+@pytest.mark.slow
+def test_a_week_that_is_prepared_anew(project: Project) -> None:
+    clicks(project)
+    for day in ("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14"):
+        project.must_run(day)
     # The first execution of a week prepares it anew: what came after it is stale, and known to be.
     with files_read(project, "clicks__w20241007") as count:
         project.must_run("2024-10-07")

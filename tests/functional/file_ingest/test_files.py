@@ -54,22 +54,33 @@ def test_each_content_comes_in_once(project: Project, landing: Landing) -> None:
     assert names(project) == [(1, "uno", "a.csv"), first[2], (5, "five", "e.csv")]
     state = tracked(project, "status, record_count, element_at(split(duplicate_of, '/'), -1)")
     assert state["c.csv"] == ("SUCCESS", 0, "b%20ü+%25,%7B1%7D'.csv") and state["d.csv"] == state["c.csv"]
-    assert "0 files" in project.must_run("2026-01-04").text
 
-    # The path whose content the copies have gets another one: one of the copies takes its place.
+
+@pytest.mark.slow
+def test_copies_take_the_place_of_what_they_were_copied_from(project: Project, landing: Landing) -> None:
+    ingest(project, landing)
+    landing.put("a.csv", "1,uno")
+    landing.put("sub dir/b ü+%,{1}'.csv", "3,three")
+    landing.put("e.csv", "5,five")
+    project.must_run("2026-01-03")
+    shutil.copy2(landing.folder / "sub dir" / "b ü+%,{1}'.csv", landing.folder / "c.csv")
+    assert "0 files, 1 skipped" in project.must_run("2026-01-04").text
+    odd = "b%20ü+%25,%7B1%7D'.csv"
+
+    # The path whose content the copy has gets another one: the copy takes its place.
     landing.put("sub dir/b ü+%,{1}'.csv", "33,other")
     project.must_run("2026-01-05")
     assert names(project) == [
         (1, "uno", "a.csv"),
         (3, "three", "c.csv"),
-        (33, "other", first[2][2]),
+        (33, "other", odd),
         (5, "five", "e.csv"),
     ]
 
     # A loaded file becomes a copy of another one: its rows leave with it.
     landing.put("a.csv", "5,five")
     project.must_run("2026-01-06")
-    assert names(project) == [(3, "three", "c.csv"), (33, "other", first[2][2]), (5, "five", "e.csv")]
+    assert names(project) == [(3, "three", "c.csv"), (33, "other", odd), (5, "five", "e.csv")]
     assert all(row[0] == "SUCCESS" for row in tracked(project).values())
 
 

@@ -12,6 +12,7 @@ EARLIER = [*visits(7, 1), *visits(8, 2)]
 STRICT = ["strict", "strict_deleting"]
 
 
+@pytest.mark.slow
 def test_rows_outside_of_the_predicate(project: Project) -> None:
     overwrite(project, "strict", EVERYTHING, partition_by="day")
     overwrite(project, "strict_deleting", EVERYTHING, partition_by="day", mode="delete_insert")

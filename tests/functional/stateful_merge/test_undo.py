@@ -51,6 +51,7 @@ def test_commits_by_others_are_not_undone_silently(project: Project) -> None:
     assert seen(project) == expected(DAYS, *list(DAYS)[:3])
 
 
+@pytest.mark.slow
 def test_a_vacuumed_version_is_refused_before_anything_changes(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
