@@ -13,13 +13,9 @@ REPLAYED = ["published", "stateful"]
 FOUND = [(2, "negative", "FAILED", 0), (3, "unknown", "FAILED", 0), (4, "negative,unknown", "FAILED", 0)]
 
 
-# One of them at each run; the others too with -m ''
-QUICK = ["merged"]
-OTHERS = [name for name in PATTERNS if name not in QUICK]
-
-
-@pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["quick", "others"])
-def test_every_pattern(project: Project, capsys: pytest.CaptureFixture[str], names: list[str]) -> None:
+@pytest.mark.slow
+def test_every_pattern(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    names = list(PATTERNS)
     people(project, "a", "b")
     feed(project, (DAY, 1, "a", 10), (DAY, 2, "b", -1), (DAY, 3, "z", 5), (DAY, 4, "z", -5), (DAY, 5, None, None))
     add_models(project, *names)

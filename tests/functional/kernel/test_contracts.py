@@ -38,6 +38,7 @@ def describe(project: Project) -> dict[str, tuple[str, str]]:
     return {name: (kind, comment) for name, kind, comment in project.sql("describe extended {schema}.users") if name}
 
 
+@pytest.mark.slow
 def test_a_contract_is_enforced_and_its_docs_are_kept_up_to_date(project: Project) -> None:
     project.source("feed", "id int, name string", [(1, "ann")])
     rows = "select id, name from {{ target.schema }}.feed"

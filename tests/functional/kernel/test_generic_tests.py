@@ -32,6 +32,7 @@ def findings(project: Project, outcome: Outcome) -> dict[str, list[tuple[Any, ..
     return {node.node.name: project.sql(node.node.compiled_code) for node in failed}
 
 
+@pytest.mark.slow
 def test_generic_tests_pass_and_find_what_is_wrong(project: Project) -> None:
     rows = """
         select id, '{{ ditto.execution_date() }}' as day from range(2)

@@ -176,9 +176,8 @@ def before_statement(marker: str, action: Callable[[], None]) -> Iterator[None]:
 FULL_REFRESH = (["--full-refresh"], "create or replace table")
 
 
-@pytest.mark.parametrize(
-    ("flags", "first_write"), [([], "delete from"), pytest.param(*FULL_REFRESH, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("flags", "first_write"), [([], "delete from"), FULL_REFRESH])
 def test_a_run_that_was_superseded_writes_nothing_and_says_by_whom(
     project: Project, flags: list[str], first_write: str
 ) -> None:

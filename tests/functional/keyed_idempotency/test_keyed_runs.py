@@ -90,6 +90,7 @@ def outcome(project_of_keys: Project) -> Outcome:
     return project_of_keys.run(DAY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_keys_that_differ_from_run_to_run_are_refused(project_of_keys: Project, outcome: Outcome, name: str) -> None:
     text = str(outcome.node(name).message)
@@ -97,6 +98,7 @@ def test_keys_that_differ_from_run_to_run_are_refused(project_of_keys: Project, 
     assert project_of_keys.sql(f"show tables in {{schema}} like '{name}'") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALLOWED)
 def test_the_clock_and_chance_outside_of_the_key_do_no_harm(
     project_of_keys: Project, outcome: Outcome, name: str

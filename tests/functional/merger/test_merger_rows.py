@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from tests.functional.merger.feed import Row, add_model, in_order
 from tests.support import Project, make_project, statements
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "2024-10-01", "2024-10-02"
 
 

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from tests.functional.merger.feed import Row, add_model
 from tests.support import Project, make_project
 
+pytestmark = pytest.mark.slow
+
 DAYS = ("2024-10-01", "2024-10-02", "2024-10-03", "2024-10-04")
 COLUMNS = {"trial": "string", "id": "string", "seq": "int", "value": "string", "is_deleted": "boolean"}
 

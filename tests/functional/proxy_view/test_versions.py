@@ -246,6 +246,7 @@ def test_native(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(project) == "ABC"
 
 
+@pytest.mark.slow
 def test_empty_writes_no_version(project: Project) -> None:
     full_dataset(project, ("07", "AB"))
     outcome = project.must_run("2024-10-07", "--empty")
