@@ -61,7 +61,7 @@ def test_a_project_that_installs_the_package_gets_the_patterns_and_nothing_else(
     assert orders(shop) == FIRST_DAY
     assert shop.rows("customers") == [("ada", 1), ("bob", 2)]
 
-    must(shop.dbt("build", execution_date="2024-10-08"))
+    must(shop.dbt("run", execution_date="2024-10-08"))
     assert orders(shop) == BOTH_DAYS
     assert shop.rows("customers") == [("ada", 3), ("bob", 2), ("cyd", 4)]
     live = {"2024-10-07 00:00:00": "live", "2024-10-08 00:00:00": "live"}

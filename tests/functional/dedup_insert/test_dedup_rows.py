@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from tests.functional.merger.feed import Row, add_model, in_order
 from tests.support import FOR_TINY_TABLES, Outcome, Project, make_project, statements
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND, THIRD = "2024-10-01", "2024-10-02", "2024-10-03"
 COLUMNS = {"id": "int", "name": "string"}
 

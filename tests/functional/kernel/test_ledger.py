@@ -18,6 +18,7 @@ def moment(day: int, month: int = 10, year: int = 2024) -> datetime.datetime:
     return datetime.datetime(year, month, day)
 
 
+@pytest.mark.slow
 def test_state_lineage_and_tampering_with_a_ledger_in_another_schema(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ def feed(project: Project, *visits: tuple[str, str, str, str]) -> None:
     project.source("visits", "user_id string, page string, visit_time timestamp, appended_at timestamp", rows)
 
 
+@pytest.mark.slow
 def test_a_session_grows_under_its_key(project: Project) -> None:
     """A run, a restart after a late visit, and one after compaction. By event time the first two leave two rows."""
     feed(project, *VISITS)
