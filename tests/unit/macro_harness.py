@@ -266,6 +266,20 @@ _SHORTHANDS: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
 # --- calling macros -------------------------------------------------------------------------------------------------
 
 
+class Namespace(dict[str, Callable[..., Any]]):
+    """The package's macros by name, each made when it is first asked for: a test calls few of them."""
+
+    def __init__(self, macros: MacroLibrary, make: Callable[[str], Callable[..., Any]]) -> None:
+        super().__init__()
+        self.macros, self.make = macros, make
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        if name not in self.macros.sources:
+            raise KeyError(name)
+        self[name] = self.make(name)
+        return self[name]
+
+
 class Ditto:
     """The package, seen from a test: `ditto.quote('a')` is what `{{ ditto.quote('a') }}` is in a macro."""
 
@@ -274,7 +288,8 @@ class Ditto:
         self.warnings: list[str] = []
         self._macros = macros
         self._overrides = dict(overrides or {})
-        self._namespace: dict[str, Callable[..., Any]] = {name: self._caller(name) for name in macros.sources}
+        self._depth = 0
+        self._namespace = Namespace(macros, self._caller)
         self._context = self._build_context()
         self._compiled: dict[str, Callable[..., Any]] = {}
 
@@ -292,10 +307,10 @@ class Ditto:
         return template.render(self._context | names)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        namespace = self.__dict__.get("_namespace", {})
-        if name not in namespace:
-            raise AttributeError(f"no macro is named {name}")
-        return namespace[name]
+        try:
+            return self.__dict__["_namespace"][name]
+        except KeyError:
+            raise AttributeError(f"no macro is named {name}") from None
 
     def _build_context(self) -> dict[str, Any]:
         context = default_context(self.logs, self.warnings)
@@ -312,12 +327,17 @@ class Ditto:
 
     def _caller(self, name: str) -> Callable[..., Any]:
         def call(*args: object, **kwargs: object) -> object:
+            self._depth += 1
             try:
                 return str(self._macro(name)(*args, **kwargs))
             except MacroReturn as returned:
                 return returned.value
             except Exception:
-                self._macros.environment.handle_exception()  # raises it again, with the macro's file and line
+                if self._depth > 1:
+                    raise  # whoever called it, at the latest the test's own call, does the rest for all of them
+                self._macros.environment.handle_exception()  # raises it again, with the macros' files and lines
+            finally:
+                self._depth -= 1
 
         call.__name__ = name
         return call
