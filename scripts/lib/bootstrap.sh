@@ -25,6 +25,9 @@ cd "$root"
 
 # ---- Python and .venv
 
+# What Python compiled is kept, whatever the shell says: otherwise every command compiles dbt anew, for several seconds.
+unset PYTHONDONTWRITEBYTECODE
+
 find_python() {
   local candidate
   for candidate in python3.11 python3.12 python3.13 python3 python; do
@@ -61,7 +64,7 @@ create_venv() {
         "sudo apt-get install -y python3-venv"
     printf '%s\n' "$root" >.venv/stamp
   fi
-  .venv/bin/python -m pip install --disable-pip-version-check --no-deps --require-hashes \
+  .venv/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps --require-hashes \
     --requirement requirements.lock >.venv/install.log 2>&1 || {
     tail -n 5 .venv/install.log >&2
     die "the packages of requirements.lock could not be installed (all output: .venv/install.log)." \
