@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chaos.crashes import named
+from tests.chaos.crashes import LEDGER, named
 from tests.chaos.cuts import Cuts, Gateway, Wire
 from tests.chaos.patterns import FIRST, PATTERNS, landing_of, possible
 from tests.chaos.server import Server
@@ -143,9 +143,18 @@ REPLAYS = ("stateful", "reinserted")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name not in ("native", "pinned", "appended")])
 def test_a_statement_that_is_sent_again(gateway: Line, name: str) -> None:
-    """Its answer is lost while it runs, and after it is done."""
+    """Its answer is lost while it runs, and after it is done.
+
+    What is appended to the ledger is built by the same macros for all: cut for a pattern with and one without a lease.
+    """
     attempts = Attempts(gateway, name, name in REPLAYS)
-    for number in range(1, len(attempts.statements) + 1):
+    numbers = [
+        number
+        for number, statement in enumerate(attempts.statements, start=1)
+        if name in ("merged", "stateful") or not LEDGER.search(statement)
+    ]
+    assert numbers, attempts.statements
+    for number in numbers:
         for when in ("sent", "done"):
             attempts.cut(number, when)
     attempts.finish()
