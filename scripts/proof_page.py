@@ -118,7 +118,7 @@ NAMES = {"crash": "crashes", "kill": "kills", "round": "rounds of several proces
 NAMES |= {"lost": "lost executors and workers", "history": "random histories", "bad input": "cases of bad input"}
 
 
-def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int) -> str:
+def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int, commit: str) -> str:
     """`results` has what held for the files as they are; what did not run, or not to its end, is called so."""
     lines = [line for result in results.values() for line in result.lines]
     numbers = Counter(line["kind"] for line in lines)
@@ -128,6 +128,9 @@ def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int) ->
         "",
         "Written by `./scripts/prove`, which anybody can run. Everything was tried on real Spark and Delta, and",
         "compared with what an undisturbed run gives. All that is listed here held.",
+        "",
+        f"It is about commit {code(commit)}. Whether something that matters has changed since, `./scripts/prove` finds out;",
+        "then it runs again.",
         "",
         "**" + ", ".join(f"{numbers[kind]:,} {name}" for kind, name in NAMES.items() if numbers[kind])
         + f"; {tests} tests, {minutes} minutes by the clock, on {os.cpu_count()} cores.**",

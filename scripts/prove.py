@@ -170,6 +170,16 @@ def result_of(lines: list[dict[str, Any]]) -> Result:
     return Result(len(passed), collected[-1] if collected else 0, round(sum(line["seconds"] for line in passed)), notes)
 
 
+def commit() -> str:
+    """What the page is about. The records are part of the project too, and change with every run."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", ".", ":!docs")
+    return git("rev-parse", "--short", "HEAD") + (", with changes" if changed else "")
+
+
 class Progress:
     """One line for each test of each part, whoever runs beside it."""
 
@@ -267,7 +277,7 @@ def main() -> None:
     finally:
         results = known()
         minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)
-        PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes))
+        PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes, commit()))
     green = [name for name, result in results.items() if result.green]
     print(f"\n{len(green)} of {len(PARTS)} parts are green; {PAGE.relative_to(ROOT)} says what was tried.")
     if left := [name for name in chosen if name not in green]:

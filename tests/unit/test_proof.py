@@ -23,7 +23,7 @@ def written(*lines: dict[str, Any], minutes: int = 3, of: int = 0) -> str:
         "crashes": SimpleNamespace(tests=len(lines), of=of, seconds=120, lines=list(lines)),
         "load": SimpleNamespace(tests=0, of=0, seconds=0, lines=[]),
     }
-    return page({"crashes": "Every command dies", "load": "Much of it"}, results, minutes)
+    return page({"crashes": "Every command dies", "load": "Much of it"}, results, minutes, "1234567")
 
 
 def test_each_crash_is_a_line_of_the_table() -> None:
@@ -31,6 +31,7 @@ def test_each_crash_is_a_line_of_the_table() -> None:
     assert "| merger | normal | before | `merge into merged` | same |" in text
     assert "| merger | normal | before | `a / b` | same |" in text
     assert "**2 crashes; 2 tests, 3 minutes by the clock" in text
+    assert "It is about commit `1234567`;" in text
 
 
 def test_rounds_are_added_up() -> None:
