@@ -41,10 +41,6 @@ class Stop(Exception):
     """Something that a person has to decide; the message says what."""
 
 
-class Done(Exception):
-    """There is nothing to do; the message says why."""
-
-
 @dataclass
 class Dbt:
     """dbt in this process: all commands share its Spark session."""
@@ -72,10 +68,13 @@ class Dbt:
         with contextlib.redirect_stdout(io.StringIO()):
             return dbtRunner(callbacks=[listen]).invoke(command)
 
-    def plan(self, model: str, first: str, given: argparse.Namespace) -> tuple[str, Plan]:
-        """The plan of a range, from the macro that plans every run: as text, and as data."""
-        arguments = {"model": model, "from": first, "to": given.last, "interval": given.interval, "format": "both"}
-        arguments["slice_only"] = given.slice_only
+    def plan(self, model: str, first: str, given: argparse.Namespace, own: str | None = None) -> tuple[str, Plan]:
+        """The plan of the range from `first` on, from the macro that plans every run: as text, and as data.
+
+        `own` is the interval of a model for which it is not that of the range: its ends need not be executions of it.
+        """
+        arguments = {"model": model, "from": given.first, "to": given.last, "start": first, "format": "both"}
+        arguments |= {"interval": own or given.interval, "within": own is not None, "slice_only": given.slice_only}
         result = self.invoke("run-operation", "ditto_plan", "--args", json.dumps(arguments), execution_date=first)
         if not result.success or len(self.printed) < 2:
             raise Stop(self.failure(result))
@@ -127,13 +126,14 @@ def parser() -> argparse.ArgumentParser:
         "--interval",
         choices=["hour", "day", "week", "month"],
         help="how far apart the executions are; default: interval of the model's config, for dates day."
-        " Executions that the ledger has between them are replayed too",
+        " Executions that the ledger has between them are replayed too. Downstream models keep the interval of their"
+        " own config",
     )
     it.add_argument(
         "--downstream",
         action="store_true",
-        help="each date also runs the ditto models that read the model, and what lies between; other models that read"
-        " it run once, at the end",
+        help="each date also runs the ditto models that read the model and have an execution then, and what lies"
+        " between; other models that read it run once, at the end",
     )
     it.add_argument(
         "--slice-only",
@@ -146,7 +146,8 @@ def parser() -> argparse.ArgumentParser:
         "--resume",
         action="store_true",
         help="after a failure: skip the executions that were replayed already, which are those at the beginning of the"
-        " range that are live (stateful_merge only)",
+        " range that are live (stateful_merge only); with downstream models, the latest of them is replayed once more."
+        " Refused where all are live: then nobody knows what was replayed",
     )
     for name, what in {
         "project-dir": "the folder of dbt_project.yml, as for dbt",
@@ -200,7 +201,7 @@ def command_for(given: argparse.Namespace, **changes: Any) -> str:
 
 @dataclass
 class Work:
-    """Models for every date, in dbt's own order; models for the end; the plans of the former that ditto manages."""
+    """Models for the dates, in dbt's own order; models for the end; the plans of the former that ditto manages."""
 
     plans: dict[str, Plan]
     every_date: list[str]
@@ -216,16 +217,30 @@ class Work:
         """Every execution of the range that one of the models has or should have."""
         return sorted({each["execution_time"] for plan in self.plans.values() for each in plan["executions"]})
 
-    def replayed(self) -> int:
-        """How many dates at the beginning are live in every model. After one that is not, all have to be replayed."""
-        open_dates = {
-            each["execution_time"]
-            for plan in self.plans.values()
-            for each in plan["executions"]
-            if each["status"] != "live"
+    def models(self, date: str) -> list[str]:
+        """A ditto model runs on its own dates only; what lies between has to be right on all of them."""
+        absent = {
+            name
+            for name, plan in self.plans.items()
+            if date not in {each["execution_time"] for each in plan["executions"]}
         }
+        return [name for name in self.every_date if name not in absent]
+
+    def replayed(self) -> int:
+        """How many dates at the beginning can be skipped: those before the first that is not live.
+
+        With several models the date before that one is replayed too: one model may have run on it and another not,
+        whose executions are then still live from before.
+        """
+        back = 1 if len(self.plans) > 1 else 0
+        starts: list[str] = []
+        for plan in self.plans.values():
+            statuses = [each["status"] for each in plan["executions"]]
+            first = next((number for number, status in enumerate(statuses) if status != "live"), None)
+            if first is not None:
+                starts.append(plan["executions"][max(first - back, 0)]["execution_time"])
         dates = self.dates()
-        return dates.index(min(open_dates)) if open_dates else len(dates)
+        return dates.index(min(starts)) if starts else len(dates)
 
 
 def on_the_way(downstream: list[dict[str, Any]]) -> set[str]:
@@ -253,10 +268,15 @@ def gather(dbt: Dbt, given: argparse.Namespace, first: str) -> Work:
         always = on_the_way(models)
         work.every_date += [model["name"] for model in models if model["name"] in always]
         work.at_the_end = [model["name"] for model in models if model["name"] not in always]
-        for model in models:
-            if model["ditto"]:
-                text, work.plans[model["name"]] = dbt.plan(model["name"], first, given)
-                work.texts.append(text)
+        for name, interval in [(model["name"], model["interval"]) for model in models if model["ditto"]]:
+            text, read = dbt.plan(name, first, given, None if interval == plan["interval"] else interval)
+            if read["executions"]:
+                work.plans[name] = read
+            else:
+                text = f"{name}: the range has no execution of it (interval: {interval})"
+                work.every_date.remove(name)
+                work.others.append(name)
+            work.texts.append(text)
     return work
 
 
@@ -296,7 +316,12 @@ def resume(dbt: Dbt, given: argparse.Namespace, work: Work) -> tuple[Work, int]:
     dates = work.dates()
     skipped = work.replayed()
     if skipped == len(dates):
-        raise Done(f"nothing to resume: all {len(dates)} executions of the range are live")
+        # A process that was killed before its first intent leaves the ledger as it was.
+        raise Stop(
+            f"error: --resume, and all {len(dates)} executions of the range are live:"
+            " either the backfill was complete, or nothing was replayed yet\n"
+            f"  fix: if it was not complete, replay all of it: {command_for(given)}"
+        )
     if skipped:
         say(f"{skipped} of {len(dates)} executions are live and skipped, up to {short(dates[skipped - 1])}\n")
         work = gather(dbt, given, short(dates[skipped]))
@@ -310,7 +335,7 @@ def replay(dbt: Dbt, given: argparse.Namespace, work: Work, skipped: int) -> Non
     width = max(len(short(date)) for date in dates)
     for number, date in enumerate(dates, skipped + 1):
         try:
-            run(dbt, work.every_date, date, f"{number} of {skipped + len(dates)}  {short(date):<{width}}")
+            run(dbt, work.models(date), date, f"{number} of {skipped + len(dates)}  {short(date):<{width}}")
         except Stop as stop:
             # Without a chain every execution is live, replayed or not; and if none was replayed, all are.
             chained = work.chained and number > 1
@@ -370,9 +395,6 @@ def main(arguments: list[str] | None = None) -> int:
         if given.dry_run:
             return 0
         replay(runner, given, work, skipped)
-    except Done as done:
-        say(str(done))
-        return 0
     except Stop as stop:
         say(f"\n{stop}")
         return 1

@@ -26,7 +26,7 @@
     {% endfor %}
     {{ return({
         'model': node.name, 'pattern': node.config.materialized, 'relation': ditto.relation_key(node.schema, node.alias),
-        'versioning': ditto._planning_settings(node, times[0]).versioning or none, 'dead_letters': ditto.announced_dead_letters(node),
+        'versioning': (ditto._planning_settings(node, times[0]).versioning or none) if times else none, 'dead_letters': ditto.announced_dead_letters(node),
         'version': none if 'executions' in facts else facts.head, 'executions': executions, 'filled_units': facts.get('filled', []),
         'replay_required': facts.get('required', []), 'stale_afterwards': stale, 'earliest_backfill': facts.earliest,
         'first_execution': (facts.ledger.outcomes | map(attribute='time') | sort | first) if facts.ledger.outcomes else none,

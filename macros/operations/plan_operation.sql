@@ -1,58 +1,28 @@
 {# What would a run do? Nothing is touched:
    dbt run-operation ditto_plan --args '{model: devices, execution_date: 2024-10-07}'
    dbt run-operation ditto_plan --args '{model: devices, from: 2024-10-07, to: 2024-10-09, format: json}' #}
-{% macro ditto_plan(model, execution_date=none, from=none, to=none, interval=none, format='text', slice_only=false) %}
+{% macro ditto_plan(model, execution_date=none, from=none, to=none, interval=none, format='text', slice_only=false, within=false, start=none) %}
     {% if format not in ('text', 'json', 'both') %}
         {% do ditto.error('ditto_plan', 'format: ' ~ format, 'text, json or both', "--args '{model: " ~ model ~ ", format: json}'") %}
     {% endif %}
     {% set node = ditto.find_model(model) %}
     {% set range = ditto._planned_range(node, execution_date, from, to, interval) %}
     {% set statuses = ditto._statuses(node) %}
+    {% set range = ditto._own_range(node, range, statuses) if within and not range.single else range %}
+    {% set range = ditto._rest(range, statuses, start) if start and not range.single else range %}
     {% set facts = dict(ditto._planning_facts(node, range.first), statuses=statuses) %}
     {% set times = ditto._planned_times(range, statuses) %}
     {% if node.config.materialized == 'fast_metadata_cleaner' %}
-        {% set filled = ditto.unit_range(ditto.option(node, 'granularity', 'week'), range, statuses, slice_only) if not range.single
+        {% set filled = ditto.unit_range(ditto.option(node, 'granularity', 'week'), range, statuses, slice_only) if times and not range.single
             else {'times': times, 'filled': []} %}
         {% set times = filled.times %}
         {% do facts.update({'filled': filled.filled, 'slice_only': slice_only, 'executions': ditto._as_executions(facts, statuses)}) %}
     {% endif %}
     {% set announcement = ditto.announce(node, facts, times) %}
-    {% do announcement.update({'downstream': ditto.downstream_models(node)}) %}
+    {% do announcement.update({'interval': range.interval, 'downstream': ditto.downstream_models(node)}) %}
     {% for shown in ('text', 'json') if format in (shown, 'both') %}
         {% do print(tojson(announcement) if shown == 'json' else ditto.plan_text(announcement)) %}
     {% endfor %}
-{% endmacro %}
-
-
-{% macro _planned_range(node, execution_date, from, to, interval) %}
-    {% set single = execution_date or (var('execution_date', none) if not from and not to) %}
-    {% if (single and (from or to)) or (not single and not (from and to)) %}
-        {% do ditto.error('ditto_plan of ' ~ node.name, 'from: ' ~ from ~ ', to: ' ~ to ~ ', execution_date: ' ~ execution_date,
-            'one execution_date, or from and to',
-            "--args '{model: " ~ node.name ~ ", execution_date: 2024-10-07}' or --args '{model: " ~ node.name ~ ", from: 2024-10-07, to: 2024-10-09}'") %}
-    {% endif %}
-    {% set first, last = ditto.parse_execution_time(single or from), ditto.parse_execution_time(single or to) %}
-    {% set days = first[11:] == '00:00:00' and last[11:] == '00:00:00' %}
-    {% set step = interval or ditto.option(node, 'interval') or ('day' if days) %}
-    {% if first > last or step not in ditto.intervals() and not single %}
-        {% do ditto.error('ditto_plan of ' ~ node.name, 'from: ' ~ from ~ ', to: ' ~ to ~ ', interval: ' ~ step,
-            'a range in order, and how far apart the executions are: ' ~ ditto.intervals() | join(', '),
-            "--args '{model: " ~ node.name ~ ", from: 2024-10-07T08:00:00, to: 2024-10-07T10:00:00, interval: hour}'") %}
-    {% endif %}
-    {{ return({'first': first, 'last': last, 'interval': step, 'single': single and true or false}) }}
-{% endmacro %}
-
-
-{# Every interval of the range, and what the ledger has in it besides. #}
-{% macro _planned_times(range, statuses) %}
-    {% if range.single %}
-        {{ return([range.first]) }}
-    {% endif %}
-    {% set times = ditto.times_from(range.first, range.last, range.interval) + [range.last] %}
-    {% for time in statuses if range.first <= time and time <= range.last %}
-        {% do times.append(time) %}
-    {% endfor %}
-    {{ return(times | unique | sort | list) }}
 {% endmacro %}
 
 
@@ -124,7 +94,7 @@
                     {% do reads.append(graph.nodes[parent].name) %}
                 {% endfor %}
                 {% do models.append({'name': child.name, 'materialized': child.config.materialized, 'resource_type': child.resource_type,
-                    'ditto': child.config.materialized in ditto.patterns(), 'reads': reads}) %}
+                    'ditto': child.config.materialized in ditto.patterns(), 'interval': ditto.option(child, 'interval'), 'reads': reads}) %}
             {% endif %}
         {% endfor %}
         {% if found | length == before %}

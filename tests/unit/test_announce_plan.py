@@ -277,6 +277,60 @@ def test_what_is_no_range_is_refused(ditto: Ditto, arguments: dict[str, str], ex
     assert expected in text
 
 
+def test_a_range_that_is_too_long_is_refused_and_split(ditto: Ditto) -> None:
+    """Nothing is left out silently: 10,000 hours are planned, and one more is not."""
+    fits = ditto._planned_range(node(), None, "2024-01-01", "2025-02-20T15:00:00", "hour")
+    assert len(fits["times"]) == 10000
+    package = operation(ditto, facts([], exists=False))
+    whole = {"from": "2024-01-01", "to": "2025-02-20T16:00:00", "interval": "hour"}
+    text = refusal(lambda: package.ditto_plan("devices", **whole), "ditto_plan of devices")
+    assert "found:    more than 10000 executions from 2024-01-01 to 2025-02-20T16:00:00, interval: hour" in text
+    assert "expected: at most 10000 executions in one range" in text
+    assert "split the range: from 2024-01-01 to 2025-02-20T15:00:00, then from 2025-02-20T16:00:00" in text
+
+
+def own_times(ditto: Ditto, first: str, last: str, *known: str, **config: Any) -> list[str]:
+    package = operation(ditto, facts(applied(*known), exists=bool(known)), **config)
+    package.ditto_plan("devices", **{"from": first, "to": last, "format": "json", "within": True})
+    return [item["execution_time"][5:16] for item in json.loads(package.logs[-1])["executions"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "known", "planned"),
+    [
+        # The end is an hour of the model that it reads, and no day.
+        ("2024-10-07", "2024-10-07T23:00:00", [], ["10-07 00:00"]),
+        ("2024-10-07", "2024-10-08", ["10-07"], ["10-07 00:00", "10-08 00:00"]),
+        # Neither is the beginning.
+        ("2024-10-07T05:00:00", "2024-10-09T04:00:00", ["10-06"], ["10-08 00:00", "10-09 00:00"]),
+        ("2024-10-07T05:00:00", "2024-10-07T09:00:00", ["10-06", "10-07", "10-08"], []),
+        # What the ledger has besides was an execution.
+        ("2024-10-07T05:00:00", "2024-10-08T04:00:00", ["10-06", "2024-10-07T06"], ["10-07 06:00", "10-08 00:00"]),
+    ],
+)
+def test_a_model_inside_the_range_of_another_keeps_its_own_row(
+    ditto: Ditto, first: str, last: str, known: list[str], planned: list[str]
+) -> None:
+    assert own_times(ditto, first, last, *known, interval="day") == planned
+
+
+def test_the_rest_of_a_range_keeps_its_row(ditto: Ditto) -> None:
+    """Also where it begins with an execution that only the ledger has."""
+    known = facts(applied("10-06", "2024-10-06T12", "10-07"))
+    for start, rest in (("2024-10-06T12:00:00", 1), ("2024-10-08", 3), ("2024-10-06", 0), ("2024-10-09", 4)):
+        package = operation(ditto, known, interval="day")
+        package.ditto_plan("devices", **{"from": "2024-10-06", "to": "2024-10-08", "start": start, "format": "json"})
+        times = [item["execution_time"][5:16] for item in json.loads(package.logs[-1])["executions"]]
+        assert times == ["10-06 00:00", "10-06 12:00", "10-07 00:00", "10-08 00:00"][rest:]
+
+
+def test_a_plan_says_how_far_apart_executions_are(ditto: Ditto) -> None:
+    package = operation(ditto, facts(FOUR), interval="day")
+    package.ditto_plan("devices", **{"from": "2024-10-07", "to": "2024-10-08", "format": "json"})
+    plan = json.loads(package.logs[-1])
+    assert (plan["interval"], plan["downstream"][0]["interval"]) == ("day", None)
+
+
 def test_both_formats_at_once(ditto: Ditto) -> None:
     package = operation(ditto, facts(FOUR))
     package.ditto_plan("devices", "2024-10-07", format="both")

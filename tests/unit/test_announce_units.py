@@ -176,7 +176,8 @@ def test_a_plan_refuses_what_its_commands_would_be_refused_for(ditto: Ditto) -> 
 def expand(
     ditto: Ditto, first: str, last: str, known: str, granularity: str = "week", interval: str = "day", **how: Any
 ) -> tuple[str, list[str]]:
-    ends = {"first": moment(first), "last": moment(last), "interval": interval}
+    times = [*ditto.times_from(moment(first), moment(last), interval), moment(last)]
+    ends = {"first": moment(first), "last": moment(last), "times": times}
     statuses = {moment(day): "live" for day in known.split()}
     found = ditto.unit_range(granularity, ends, statuses, **how)
     return " ".join(time[5:10] for time in found["times"]), found["filled"]
@@ -225,7 +226,8 @@ def test_other_granularities(ditto: Ditto, granularity: str, times: str, filled:
 
 
 def test_hours_of_a_day(ditto: Ditto) -> None:
-    ends = {"first": moment("10-09T05"), "last": moment("10-09T06"), "interval": "hour"}
+    hours = [moment("10-09T05"), moment("10-09T06")]
+    ends = {"first": hours[0], "last": hours[-1], "times": hours}
     statuses = {moment(f"10-09T{hour}"): "live" for hour in ("00", "05", "23")} | {moment("10-10"): "live"}
     found = ditto.unit_range("day", ends, statuses)
     assert [time[11:13] for time in found["times"]] == ["00", "05", "06", "23"]

@@ -23,9 +23,9 @@
 
 
 {# The unit is the boundary of a backfill: what is known of the first and of the last unit is replayed with the range.
-   `range`: {first, last, interval}. Gives the times and, for people, the units they fill. #}
+   `range`: {first, last, times}. Gives the times and, for people, the units they fill. #}
 {% macro unit_range(granularity, range, statuses, slice_only=false) %}
-    {% set times = ditto.times_from(range.first, range.last, range.interval) + [range.last] %}
+    {% set times = range.times %}
     {% set whole = not slice_only and granularity != 'full' %}
     {% set first = ditto.unit_of(granularity, range.first).first if whole else range.first %}
     {% set until = ditto.unit_of(granularity, range.last).until if whole else range.last %}
