@@ -52,7 +52,17 @@ select
     {{ scope.load or 'cast(null as string)' }} as `load`,
     cast(null as string) as `retry_id`,
     {{ ditto.literal(settings.invocation_id) }} as `invocation_id`,
-    current_timestamp() as `at`
+    current_timestamp() as `at`,
+    cast(null as string) as `replaced_by`
+{%- endmacro %}
+
+
+{# What other runs have found, in the order of a new letter, with the mark of the run that is about to replace it. #}
+{% macro kept_letters_sql(settings, predicate) %}
+{% set names = ditto.dead_letters_columns() | map(attribute='name') | reject('equalto', 'replaced_by') %}
+select {{ ditto.quote_all(names) }}, {{ ditto.literal(ditto.replacing(settings)) }} as `replaced_by`
+from {{ settings.dead_letters.table }}
+where ({{ predicate }}) and not `invocation_id` <=> {{ ditto.literal(settings.invocation_id) }}
 {%- endmacro %}
 
 
@@ -79,7 +89,8 @@ select
         {'name': 'load', 'type': 'string', 'comment': 'The load of that file'},
         {'name': 'retry_id', 'type': 'string', 'comment': 'Of the retry that looked at it last'},
         {'name': 'invocation_id', 'type': 'string', 'comment': 'Of the run that found it'},
-        {'name': 'at', 'type': 'timestamp', 'comment': 'When it was found, for people'}
+        {'name': 'at', 'type': 'timestamp', 'comment': 'When it was found, for people'},
+        {'name': 'replaced_by', 'type': 'string', 'comment': 'The run that removes it once its own rows are written'}
     ]) }}
 {% endmacro %}
 

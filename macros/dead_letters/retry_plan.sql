@@ -21,8 +21,12 @@
 
 
 {# Why the letters of an execution have to wait, or none. `status`: of the execution in the ledger. `same_run`: were they found by the
-   run whose rows are in the table? `last`: the execution that was applied last. #}
-{% macro retry_obstacle(settings, target, status, same_run, last) %}
+   run whose rows are in the table? `last`: the execution that was applied last. `replaced`: has a run begun to replace them? Had it
+   finished, they would be gone; its rows may be in the table all the same. #}
+{% macro retry_obstacle(settings, target, status, same_run, last, replaced=false) %}
+    {% if replaced %}
+        {{ return('a run that replaces them did not finish') }}
+    {% endif %}
     {# Letters that are replaced by file are of the rows in the table, whichever execution loaded it. #}
     {% if status != 'live' and not settings.letter_columns %}
         {{ return('the execution is ' ~ (status or 'not recorded')) }}

@@ -5,12 +5,13 @@
 {% macro retry_groups_sql(dead, statuses, execution_time=none, tried=[]) %}
 select
     cast(`execution_time` as string) as `time`, `invocation_id` as `found_by`, `record_type`,
-    if(`status` = 'RETRYING', `retry_id`, null) as `moving`, count(*) as `letters`
+    if(`status` = 'RETRYING', `retry_id`, null) as `moving`,
+    `replaced_by` is not null as `replaced`, count(*) as `letters`
 from {{ dead.table }}
 where `status` = 'RETRYING' or ({{ ditto.retry_candidates(statuses, tried) }}
     {{- ' and `execution_time` = ' ~ ditto.typed_literal(execution_time, 'timestamp_ntz') if execution_time is not none }})
 group by all
-order by `time`, `moving` nulls last, `found_by`, `record_type`
+order by `time`, `moving` nulls last, `found_by`, `record_type`, `replaced`
 {%- endmacro %}
 
 
@@ -89,7 +90,7 @@ when matched and source.`_ditto_reasons` <> '' then update set {{ ditto._one_att
 
 
 {% macro moving_letters(retry_id) %}
-    {{ return("`status` = 'RETRYING' and `retry_id` = " ~ ditto.literal(retry_id)) }}
+    {{ return("`status` = 'RETRYING' and `retry_id` = " ~ ditto.literal(retry_id) ~ ' and `replaced_by` is null') }}
 {% endmacro %}
 
 

@@ -68,12 +68,12 @@
     {% endfor %}
     {% set last = work.ledger.last.execution_time if work.ledger.last else none %}
     {% set fresh = ditto.own_dead_letters(settings) ~ ' and `invocation_id` = ' ~ ditto.literal(group['found_by'])
-        ~ ' and `record_type` = ' ~ ditto.literal(group['record_type']) ~ ' and ' ~ work.candidates %}
+        ~ ' and `record_type` = ' ~ ditto.literal(group['record_type']) ~ ' and `replaced_by` is null and ' ~ work.candidates %}
     {% set job = {
         'dead': ditto.rules_for(work.dead, group['record_type']), 'settings': settings, 'target': target, 'kind': kind, 'letters': group['letters'] | int, 'record_type': group['record_type'], 'fresh': fresh,
         'moving': group['moving'], 'retry_id': group['moving'] or settings.invocation_id ~ ':' ~ number, 'passing': 0,
         'obstacle': ditto.retry_obstacle(settings, target, work.statuses.get(group['time']),
-            settings.letter_columns or work.applied_by.get(group['time']) == group['found_by'], last)
+            settings.letter_columns or work.applied_by.get(group['time']) == group['found_by'], last, group['replaced'])
             or ('only a replay can take them in' if kind == 'replay' and group['moving'] else none)
     } %}
     {% if not job.obstacle and not job.moving %}

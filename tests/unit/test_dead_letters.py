@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from macro_harness import Ditto, sql
+from macro_harness import INVOCATION_ID, Ditto, sql
 from merger_model import DATE, INCREMENT, columns, facts, node, ran_before, refusal, settings, table
 
 ROWS = columns(id="int", amount="int")
@@ -126,7 +127,8 @@ def test_the_dead_rows_keep_the_record_and_its_types(ditto: Ditto) -> None:
 def test_dead_letters_are_written_before_the_rows(ditto: Ditto) -> None:
     plan = made(ditto, facts(ROWS))
     assert names(plan) == [
-        "dead_letters_table", "dead_letters", "create_table", "merge", "count_dead_letters", "outcome",
+        "dead_letters_table", "dead_letters", "create_table", "merge", "forget_dead_letters", "count_dead_letters",
+        "outcome",
     ]  # fmt: skip
     text = text_of(plan, "dead_letters")
     assert "replace where (`execution_time` <=> cast('2024-10-07 00:00:00' as timestamp_ntz))" in text
@@ -137,8 +139,35 @@ def test_dead_letters_are_written_before_the_rows(ditto: Ditto) -> None:
 
 def test_a_table_that_is_there_is_not_made(ditto: Ditto) -> None:
     plan = made(ditto, facts(ROWS, table(ROWS), ledger=ran_before(), dead_letters=EXISTING))
-    assert names(plan) == ["dead_letters", "merge", "count_dead_letters", "outcome"]
-    assert "if (select" not in text_of(plan, "dead_letters")
+    assert names(plan) == ["dead_letters", "merge", "forget_dead_letters", "count_dead_letters", "outcome"]
+    assert all("if (select" not in text_of(plan, name) for name in ("dead_letters", "forget_dead_letters"))
+
+
+OWN = "(`execution_time` <=> cast('2024-10-07 00:00:00' as timestamp_ntz))"
+
+
+def test_what_was_there_before_stays_until_the_rows_are_written(ditto: Ditto) -> None:
+    """A replay that dies before its rows are written, or whose rows are refused, has lost nothing."""
+    plan = made(ditto, facts(ROWS, table(ROWS), ledger=ran_before(), dead_letters=EXISTING))
+    text = text_of(plan, "dead_letters")
+    # Those of this run are new with each sending; all others come along, with a mark.
+    kept = "`retry_id`, `invocation_id`, `at`, '{0}' as `replaced_by` from `demo`.`devices__dead_letters`"
+    assert kept.format(INVOCATION_ID) in text
+    assert text.endswith(f"where ({OWN}) and not `invocation_id` <=> '{INVOCATION_ID}')")
+    assert "0 as `attempts`" in text and "cast(null as string) as `replaced_by`" in text
+    # Only what was there when they were marked: letters of a run at the same time are not ours to remove.
+    gone = f"delete from `demo`.`devices__dead_letters` where {OWN} and `replaced_by` = '{INVOCATION_ID}'"
+    assert text_of(plan, "forget_dead_letters") == gone
+
+
+def test_new_and_kept_letters_have_one_order_of_columns(ditto: Ditto) -> None:
+    """UNION ALL goes by position."""
+    found = settings(ditto, dead_letters=[NEGATIVE])
+    columns_of = [column["name"] for column in ditto.dead_letters_columns()]
+    new = sql(ditto.letter_sql(found, "'r'", "'{}'", "`id` int"))
+    kept = sql(ditto.kept_letters_sql(found, "true"))
+    assert [name for _, name in re.findall(r"( as )`(\w+)`", new)] == columns_of
+    assert re.findall(r"`(\w+)`(?:,| from)", kept) == columns_of
 
 
 def test_a_full_refresh_forgets_the_others_once_its_rows_are_written(ditto: Ditto) -> None:
@@ -151,7 +180,7 @@ def test_a_full_refresh_forgets_the_others_once_its_rows_are_written(ditto: Ditt
     for name in ("dead_letters", "forget_dead_letters"):
         assert "where `relation` = 'demo.devices') = 5 then" in text_of(plan, name)
     text = text_of(plan, "forget_dead_letters")
-    assert "delete from `demo`.`devices__dead_letters` where not (`execution_time` <=>" in text
+    assert f"where not {OWN} or `replaced_by` = '{INVOCATION_ID}'" in text
 
 
 def test_a_dry_run_writes_no_dead_letters(ditto: Ditto) -> None:
@@ -169,13 +198,14 @@ def test_a_pattern_may_place_the_steps_itself(ditto: Ditto) -> None:
     ditto.increment_sql(INCREMENT, found)
     steps = [{"kind": "intent", "name": "intent"}, {"kind": "outcome", "name": "outcome"}]
     known = facts(ROWS, dead_letters=EXISTING)
-    assert len(ditto.with_dead_letters(found, known, {"mode": "normal"}, steps)) == 4
+    assert len(ditto.with_dead_letters(found, known, {"mode": "normal"}, steps)) == 5
     found["dead_letters"]["own_steps"] = True
     assert ditto.with_dead_letters(found, known, {"mode": "normal"}, steps) == steps
     scope = {"predicate": "`file_path` in ('a')", "file_path": "_file"}
     (step,) = ditto.dead_letters_steps(found, known, "tag", "the_fence", scope)
     assert "replace where `file_path` in ('a')" in sql(step["sql"]) and "if the_fence then" in sql(step["sql"])
     assert "_file as `file_path`" in sql(step["sql"])
+    assert "where (`file_path` in ('a')) and not `invocation_id` <=>" in sql(step["sql"])
 
 
 @pytest.mark.parametrize(

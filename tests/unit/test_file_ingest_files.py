@@ -239,8 +239,9 @@ def test_a_load_that_came_through_is_not_repeated(world: World) -> None:
     world.run(crash="load")
     assert state(world, "c", "status", "record_count") == ("IN_PROGRESS", None)
     found = world.run()
-    assert (found["load"], found["replaced"]) == ([], [])
+    assert (found["load"], found["replaced"], found["landed"]) == ([], [], ["load 2"])
     assert (state(world, "a"), state(world, "c")) == (("SUCCESS", 1, 3), ("SUCCESS", 1, 3))
+    assert world.run()["landed"] == []
 
 
 def test_a_load_that_did_not_come_through_is_repeated(world: World) -> None:
@@ -249,7 +250,7 @@ def test_a_load_that_did_not_come_through_is_repeated(world: World) -> None:
     world.run(crash="track")
     assert world.loaded() == {"a": "x", "b": "yy"}
     found = world.run()
-    assert (found["load"], found["replaced"]) == (["a", "c"], ["a", "c"])
+    assert (found["load"], found["replaced"], found["landed"]) == (["a", "c"], ["a", "c"], [])
     assert state(world, "c") == ("SUCCESS", 2, 3)
 
 

@@ -224,3 +224,39 @@ def test_files_that_did_not_come_in_are_an_error_where_the_config_says_so(ditto:
     assert "- a (DEAD, attempt 4): line 2" in text
     assert "every file to come in (on_failed_file: error); the others did" in text
     assert "dbt run --select orders --vars '{execution_date: 2024-10-07}'" in text
+
+
+RULES = {"dead_letters": [{"name": "negative", "when": "id < 0"}]}
+LETTERS = table(ROWS, comment="ditto: dead letters of demo.orders")
+
+
+def letters_gone(made: dict[str, Any]) -> list[str]:
+    return [sql(one["sql"]) for one in made["steps"] if one["name"] == "forget_dead_letters"]
+
+
+def test_old_letters_of_a_file_go_once_its_rows_are_there_and_before_the_tracker_says_so(ditto: Ditto) -> None:
+    """After that no run would come back to them."""
+    made = plan(ditto, found(rows=[row("a")], load=["a"], replaced=["a"]), config=RULES, dead_letters=LETTERS)
+    assert names(made) == [
+        "intent", "track", "dead_letters", "load", "forget_dead_letters", "track_loaded", "count_dead_letters",
+        "outcome",
+    ]  # fmt: skip
+    [gone] = letters_gone(made)
+    assert f"then delete from `demo`.`orders__dead_letters` where `replaced_by` in ('{LOAD}');" in gone
+    assert f"'{LOAD}' as `replaced_by`" in sql(step(made, "dead_letters")["sql"])
+
+
+def test_a_load_that_landed_takes_the_letters_that_it_replaced_with_it(ditto: Ditto) -> None:
+    """Its run died after its rows were written. They are not loaded again, and the tracker is told last."""
+    settled = found(rows=[row("a", "SUCCESS")], landed=["L1"])
+    made = plan(ditto, settled, config=RULES, dead_letters=LETTERS)
+    assert names(made) == ["intent", "forget_dead_letters", "track", "outcome"]
+    assert "where `replaced_by` in ('L1');" in letters_gone(made)[0]
+    for others in ({"config": RULES, "dead_letters": table(None)}, {}):
+        assert names(plan(ditto, settled, **others)) == ["intent", "track", "outcome"]
+
+
+def test_a_full_refresh_forgets_all_letters_but_its_own(ditto: Ditto) -> None:
+    made = plan(ditto, ONE, {"full_refresh": True}, RULES, dead_letters=LETTERS)
+    assert names(made)[-4:] == ["track_loaded", "count_dead_letters", "forget_dead_letters", "outcome"]
+    assert f"where not coalesce((`load` <=> cast('{LOAD}' as string)), false)" in letters_gone(made)[-1]

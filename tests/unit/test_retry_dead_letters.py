@@ -68,6 +68,9 @@ def test_which_letters_have_to_wait(
 ) -> None:
     target = table(columns(id="int") if exists else None)
     assert ditto.retry_obstacle(known, target, status, same_run, "2024-10-08 00:00:00") == obstacle
+    # What a run was about to replace may be in the table by now: only the next run of the execution knows.
+    marked = ditto.retry_obstacle(known, target, status, same_run, "2024-10-08 00:00:00", True)
+    assert marked == "a run that replaces them did not finish"
 
 
 def test_a_merge_takes_nothing_away(ditto: Ditto) -> None:
@@ -120,6 +123,8 @@ def test_what_a_retry_that_died_has_counted_is_not_counted_again(ditto: Ditto) -
     assert tried == f"`status` in ('FAILED', 'DEAD') and not {looked_at}"
     text = sql(ditto.retry_groups_sql(DEAD, ["FAILED"], "2024-10-07 00:00:00"))
     assert "where `status` = 'RETRYING' or (`status` in ('FAILED') and `execution_time` = cast('2024-10-07 " in text
+    assert "`replaced_by` is not null as `replaced`, count(*)" in text, "marked letters are a group of their own"
+    assert ditto.moving_letters("i:1") == "`status` = 'RETRYING' and `retry_id` = 'i:1' and `replaced_by` is null"
 
 
 def told(

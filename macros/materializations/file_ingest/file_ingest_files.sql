@@ -2,9 +2,11 @@
 
 {# `files`: from look_at_files. Gives `rows`, the tracker's rows as they should be; the paths to `load`; the paths whose rows in the
    table are `replaced`; the rows of those that `failed`; how many are `duplicates`, how many are `waiting` for another run; the files
-   that a full refresh would lose (`lost`); and pairs of one content that the config calls an error (`refused`). #}
+   that a full refresh would lose (`lost`); pairs of one content that the config calls an error (`refused`); and the loads of runs that
+   died after their rows were written (`landed`). #}
 {% macro sort_files(settings, files, anew=false) %}
     {% set sorted = {'rows': [], 'load': [], 'replaced': [], 'failed': [], 'duplicates': 0, 'lost': [], 'refused': [],
+        'landed': files | map(attribute='tracked') | select | selectattr('landed') | map(attribute='load') | unique | list,
         'waiting': files[0].found_files - files | selectattr('found_files', 'defined') | list | length if files else 0} %}
     {% set kept = {} if anew else ditto._kept_contents(files) %}
     {% for file in files if not file.listed %}

@@ -16,6 +16,9 @@
     {# An increment that will be refused must not empty the table first. #}
     {% set steps = [{'kind': 'check', 'name': 'check', 'diagnosis': ditto._no_file_diagnosis(work)}] if anew and sorted.load else [] %}
     {% do steps.append({'kind': 'intent', 'name': 'intent'}) if leased %}
+    {# Before the tracker knows that they landed: after that, no run would ask. #}
+    {% do steps.extend(ditto.forget_letters_steps(settings, ditto.among('`replaced_by`', sorted.landed), fence))
+        if sorted.landed and settings.dead_letters and facts.dead_letters.exists %}
     {% if sorted.rows or sorted.lost or anew %}
         {# After the intent, before the table is made: no crash may leave an empty table of which the tracker says that files are in it. #}
         {% do steps.append({'kind': 'write', 'name': 'track',
@@ -23,8 +26,7 @@
     {% endif %}
     {% do steps.extend(made.steps) %}
     {% do steps.extend(ditto._load_steps(work)) if sorted.load or sorted.replaced %}
-    {% do steps.append({'kind': 'write', 'name': 'forget_dead_letters', 'sql': ditto.fenced_sql('delete from ' ~ settings.dead_letters.table
-        ~ ' where not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence, script=true)}) if (anew or not facts.target.exists) and settings.dead_letters and facts.dead_letters.exists %}
+    {% do steps.extend(ditto.forget_letters_steps(settings, 'not coalesce(' ~ ditto.own_load(settings, 'load') ~ ', false)', fence)) if (anew or not facts.target.exists) and settings.dead_letters and facts.dead_letters.exists %}
     {% do steps.append({'kind': 'outcome', 'name': 'outcome'}) %}
     {{ return(dict(ditto.new_plan(settings, facts, mode, steps), notes=ditto._file_notes(sorted), details={
         'files_loaded': sorted.load | length, 'files_failed': sorted.failed | length, 'files_skipped': sorted.duplicates
@@ -54,8 +56,8 @@
 {% endmacro %}
 
 
-{# The rows of the files that are loaded again go, and all rows of this load come, in one commit. So do the dead letters, before
-   them: a row is never in neither table. #}
+{# The rows of the files that are loaded again go, and all rows of this load come, in one commit. The dead letters come before them and
+   go after them: a row is never in neither table. #}
 {% macro _load_steps(work) %}
     {% set settings, sorted, fence = work.settings, work.sorted, work.fence %}
     {% set dead = settings.dead_letters %}
@@ -79,6 +81,7 @@
                 ~ ditto.run_command(settings.model, settings.execution_time)
         }
     }) %}
+    {% do steps.extend(ditto.forget_letters_steps(settings, ditto.among('`replaced_by`', [ditto.replacing(settings)]), fence)) if dead %}
     {% do steps.append({'kind': 'write', 'name': 'track_loaded', 'sql': ditto.fenced_sql(ditto.track_loaded_sql(settings), fence, script=true)}) %}
     {{ return(steps + (ditto.count_dead_letters_steps(settings, ditto.own_load(settings, 'load')) if dead else [])) }}
 {% endmacro %}
