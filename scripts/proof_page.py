@@ -129,8 +129,7 @@ def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int, co
         "Written by `./scripts/prove`, which anybody can run. Everything was tried on real Spark and Delta, and",
         "compared with what an undisturbed run gives. All that is listed here held.",
         "",
-        f"It is about commit {code(commit)}. Whether something that matters has changed since, `./scripts/prove` finds out;",
-        "then it runs again.",
+        f"It is about commit {code(commit)}. `./scripts/prove` finds out what has changed since, and runs that again.",
         "",
         "**" + ", ".join(f"{numbers[kind]:,} {name}" for kind, name in NAMES.items() if numbers[kind])
         + f"; {tests} tests, {minutes} minutes by the clock, on {os.cpu_count()} cores.**",

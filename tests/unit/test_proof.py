@@ -31,7 +31,7 @@ def test_each_crash_is_a_line_of_the_table() -> None:
     assert "| merger | normal | before | `merge into merged` | same |" in text
     assert "| merger | normal | before | `a / b` | same |" in text
     assert "**2 crashes; 2 tests, 3 minutes by the clock" in text
-    assert "It is about commit `1234567`;" in text
+    assert "It is about commit `1234567`." in text
 
 
 def test_rounds_are_added_up() -> None:
