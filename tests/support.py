@@ -206,6 +206,31 @@ def statements(
         Cursor.execute = execute  # type: ignore[method-assign]
 
 
+@contextmanager
+def held_up(only: str) -> Iterator[list[str]]:
+    """The process dies while Spark is in the statement that contains this, and Spark goes on with it.
+
+    The statement is given, to be run later; its fence was true when it began.
+    """
+    late: list[str] = []
+    execute = Cursor.execute
+
+    def watched(cursor: Cursor, sql: str, *parameters: Any) -> None:
+        if only in sql and not late:
+            held, count = re.subn(r"\(select max\(`token`\) from \S+ where `relation` = '\S+'\) = \d+", "true", sql)
+            assert count, "a statement without a fence"
+            late.append(held)
+        if late:
+            raise Killed("in the middle of a statement")
+        execute(cursor, sql, *parameters)
+
+    Cursor.execute = watched  # type: ignore[method-assign]
+    try:
+        yield late
+    finally:
+        Cursor.execute = execute  # type: ignore[method-assign]
+
+
 # A handful of rows: to compile and adapt a query costs more than to interpret it. Correctness does not depend on these.
 FOR_TINY_TABLES = {
     "spark.sql.codegen.wholeStage": "false",

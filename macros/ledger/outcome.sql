@@ -4,6 +4,7 @@
     {% set made = not (plan.many_tables and plan.missing) or (plan.identifier | lower) in ditto.tables_like(plan.schema, plan.identifier) %}
     {% set commits = ditto.commits_of_run(plan) if plan.versioned and made else [] %}
     {% do ditto.refuse_interference(plan, commits) %}
+    {% do ditto.refuse_skipped(plan, commits, lease) %}
     {% set token = lease.token if lease else none %}
     {% set events = ditto.outcome_events(plan, commits, token) %}
     {% set fence = {'relation': plan.relation, 'token': token} if lease else none %}
@@ -17,6 +18,19 @@
         {% do ditto.send('outcome', sql) %}
     {% endif %}
     {{ return(events | last) }}
+{% endmacro %}
+
+
+{# An INSERT whose transaction id the table has seen before is skipped silently: that of a run that was taken over, and every one where
+   the ledger counts its tokens anew. #}
+{% macro refuse_skipped(plan, commits, lease) %}
+    {% if not plan.must_commit or not plan.versioned or ditto.own_commits(plan, commits) %}
+        {{ return('') }}
+    {% endif %}
+    {% do ditto.require_lease(plan, lease.token, 'took over this execution') %}
+    {% do ditto.error(plan.subject, 'rows of this execution that ' ~ plan.table ~ ' did not take: it was written with another ledger before',
+        'the ledger that the table was written with; this execution counts as unfinished',
+        'bring that ledger back; or drop the table and run its executions again, beginning with ' ~ ditto.run_command(plan.model, plan.execution_time)) %}
 {% endmacro %}
 
 

@@ -64,6 +64,7 @@ def test_one_commit_is_not_fenced_and_carries_the_run(ditto: Ditto) -> None:
 
 def test_both_statements_of_delete_insert_are_fenced(ditto: Ditto) -> None:
     made = plan(ditto, facts(DAILY, table(DAILY), ledger=ran_before()), partition_by="day", mode="delete_insert")
+    assert made["undo"] and made["must_commit"]  # refused after its DELETE, or skipped by Delta: not done
     delete, insert = sql(step(made, "delete")["sql"]), sql(step(made, "insert")["sql"])
     assert delete == f"begin if {MINE} then delete from `demo`.`visits` where {OWN}; end if; end"
     assert insert.startswith(f"begin if {MINE} then insert into `demo`.`visits` with (")

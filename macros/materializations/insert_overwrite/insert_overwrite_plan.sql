@@ -23,7 +23,10 @@
         'delete_insert': ditto._delete_insert_steps
     }[settings.overwrite](write) %}
     {% set before = ditto._check_steps(write) + [{'kind': 'intent', 'name': 'intent'}] if leased else [] %}
-    {{ return(ditto.new_plan(settings, facts, mode, before + made.steps + steps + [{'kind': 'outcome', 'name': 'outcome'}])) }}
+    {% set plan = ditto.new_plan(settings, facts, mode, before + made.steps + steps + [{'kind': 'outcome', 'name': 'outcome'}]) %}
+    {% set in_two = settings.overwrite == 'delete_insert' %}
+    {% do plan.update({'undo': plan.undo or in_two, 'must_commit': in_two}) %}
+    {{ return(plan) }}
 {% endmacro %}
 
 

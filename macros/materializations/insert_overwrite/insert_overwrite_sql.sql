@@ -86,10 +86,11 @@ limit 5
 {%- endmacro %}
 
 
-{# The transaction id makes a statement that is sent twice count once. It is new for each attempt. #}
+{# The transaction id makes a statement that is sent twice count once. Its version is the token, so that of a run that was taken over in
+   the middle of this statement nothing lands any more: Delta compares no rows of an INSERT, but it does compare these. #}
 {% macro fenced_insert_sql(settings, columns, sql, predicate, tag, fence, token) %}
 {% set options = ditto._properties({
-    'userMetadata': tag, 'txnAppId': 'ditto:write:' ~ settings.invocation_id, 'txnVersion': token
+    'userMetadata': tag, 'txnAppId': 'ditto:write:' ~ settings.relation ~ ':' ~ settings.execution_time, 'txnVersion': token
 }) %}
 insert into {{ settings.table }} with ({{ options }})
 {{ ditto.first_mention(settings.table, options) }}

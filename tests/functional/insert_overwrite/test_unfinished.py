@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.functional.insert_overwrite.feed import OWN_DAY, day, events, feed, make_table, overwrite, refused, visits
-from tests.support import Project, statements
+from tests.support import Project, held_up, statements
 
 
 def stopped_by(project: Project, model: str, unfinished: str, date: str) -> None:
@@ -52,6 +52,21 @@ def test_delete_insert(project: Project) -> None:
         ("07", "committed", "takeover"),
     ]
     assert project.states("removing") == {"2024-10-07 00:00:00": "live"}
+
+
+@pytest.mark.slow
+def test_an_insert_that_lands_after_another_run_took_over(project: Project) -> None:
+    """Delta compares no rows of an INSERT with what others wrote meanwhile; by its transaction id it is skipped."""
+    overwrite(project, "removing", mode="delete_insert", partition_by="day")
+    feed(project, *visits(7, 1, 3))
+    with held_up(f"insert into `{project.schema}`.`removing`") as late:
+        assert not project.run("2024-10-07").ok
+    project.must_run("2024-10-07")
+    assert project.rows("removing") == visits(7, 1, 3)
+    project.spark.sql(late[0]).collect()
+    assert project.rows("removing") == visits(7, 1, 3)
+    project.must_run("2024-10-07")
+    assert project.rows("removing") == visits(7, 1, 3)
 
 
 @pytest.mark.slow
