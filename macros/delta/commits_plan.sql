@@ -67,7 +67,10 @@
     {% set own = ditto.own_commits(plan, commits) %}
     {% set written = own[0].version if own else none %}
     {% set between = [] %}
-    {% for commit in commits if commit.version > plan.seen and not commit.tag and ditto.changes_rows(commit)
+    {% set back = [plan.seen] + (commits | selectattr('restored', 'equalto', plan.restore) | map(attribute='version') | list if plan.restore is not none else []) %}
+    {# A run that this one took over may have been in the middle of its write. What came before this one went back is undone. #}
+    {% for commit in commits if commit.version > plan.seen and ditto.changes_rows(commit)
+        and (not commit.tag or (commit.tag.invocation_id != plan.invocation_id and commit.version > back | max))
         and commit.operation != 'TRUNCATE' and (commit.restored is none or commit.restored != plan.restore)
         and (written is none or commit.version < written) %}
         {% do between.append(commit) %}

@@ -23,7 +23,8 @@
 {% endmacro %}
 
 
-{# Settings, mode and facts as one plan; the pattern adds its steps. #}
+{# Settings, mode and facts as one plan; the pattern adds its steps. `undo`: what is refused after the first of them has left the
+   table other than it was, so the run stays unfinished. #}
 {% macro new_plan(settings, facts, mode, steps) %}
     {% set plan = dict(settings, **mode) %}
     {% do plan.update({
@@ -35,7 +36,8 @@
         'made_anew': mode.mode == 'full_refresh',
         'base_version': facts.head,
         'head': facts.head,
-        'undo': none,
+        'undo': mode.mode == 'full_refresh',
+        'must_commit': false,
         'seen': none,
         'undoes_until': none,
         'details': none,

@@ -95,6 +95,7 @@
         'target': target,
         'head': head.version,
         'head_at': head.at,
+        'head_commit': head,
         'dead_letters': dead_letters,
         'increment': increment,
         'contract': ditto.contract_columns(node) if sql is not none else []

@@ -210,6 +210,7 @@ def running(**changes: Any) -> dict[str, Any]:
         [commit(7, "UPDATE"), merge(6), restore(5, 2)],  # after our write: nothing that it was applied to
         [merge(6), restore(5, 2), commit(4, "UPDATE")],  # known when the plan was made
         [restore(5, 2), merge(4, invocation_id="old")],  # an empty increment makes no commit
+        [merge(7), restore(6, 2), merge(5, invocation_id="old")],  # of a run that was taken over, and undone
     ],
 )
 def test_a_run_that_was_alone(ditto: Ditto, commits: list[dict[str, Any]]) -> None:
@@ -223,6 +224,8 @@ def test_a_run_that_was_alone(ditto: Ditto, commits: list[dict[str, Any]]) -> No
         [merge(7), commit(6, "WRITE"), restore(5, 2)],
         [merge(6), restore(5, 3)],
         [commit(6, "DELETE"), restore(5, 2)],
+        [merge(7), merge(6, invocation_id="old"), restore(5, 2)],  # of a run that was taken over while it wrote
+        [merge(6), merge(5, invocation_id="old")],
     ],
 )
 def test_a_write_by_others_during_the_run_is_refused(ditto: Ditto, commits: list[dict[str, Any]]) -> None:

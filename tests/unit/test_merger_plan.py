@@ -65,6 +65,7 @@ def test_one_commit_needs_no_intent(ditto: Ditto, known: dict[str, Any], mode: s
 def test_a_full_refresh_is_checked_then_announced_then_fenced(ditto: Ditto) -> None:
     made = plan(ditto, facts(ROWS, table(ROWS), ledger=ran_before(token=4), head=7), full_refresh=True)
     assert (made["mode"], made["base_version"]) == ("full_refresh", 7)
+    assert made["undo"]  # refused after the table is empty, it stays unfinished
     assert names(made) == ["check_keys", "intent", "replace_table", "merge", "outcome"]
     fence = "(select max(`token`) from `demo`.`ditto_ledger` where `relation` = 'demo.devices') = 5"
     assert fence in step(made, "replace_table")["sql"]

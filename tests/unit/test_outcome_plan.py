@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 from macro_harness import Ditto
 
 NOW = "2024-10-07 00:00:00"
@@ -186,6 +187,22 @@ def test_what_was_committed_before_a_replacement_is_not_in_the_table(ditto: Ditt
     assert short(ditto.outcome_events(plan(last()), commits)) == [("me", NOW, 2, 5, 5, 6)]
 
 
+def test_a_replacement_that_was_undone_is_none(ditto: Ditto) -> None:
+    """A full refresh that died and was released: the table is again what it was before."""
+    undone = [
+        commit(7, "me"),
+        commit(6, None, operation="RESTORE", restored=3),
+        commit(5, "dead"),
+        commit(4, None, operation="CREATE OR REPLACE TABLE"),
+        commit(3, "old", BEFORE),
+    ]
+    assert ditto.replaced_at(undone) == -1
+    assert not ditto.is_new_generation(plan(last()) | {"many_tables": False}, undone)
+    # One that went back to after the replacement has left it as it is.
+    undone[1]["restored"] = 4
+    assert ditto.replaced_at(undone) == 4
+
+
 def test_a_commit_between_a_replacement_and_its_outcome_is_in_the_new_generation(ditto: Ditto) -> None:
     commits = [
         commit(6, "me"),
@@ -331,3 +348,15 @@ def test_a_table_that_was_never_made_has_no_commits(ditto: Ditto, many: bool, th
     event = context.record_outcome(version_plan(many_tables=many, **place, **run), {"token": 3})
     assert looked == (["`demo`.`visits__v1`"] if asked else [])
     assert (event["version"] is None) == (not asked)
+
+
+def test_a_write_that_the_table_skipped_is_no_outcome(ditto: Ditto) -> None:
+    """Of a run that was taken over, or of a ledger that counts its tokens anew."""
+    asked: list[int] = []
+    ditto = ditto.with_context(macros={"require_lease": lambda plan, token, what: asked.append(token)})
+    made = plan(last(), must_commit=True, versioned=True, subject="insert_overwrite model visits", model="visits")
+    made |= {"table": "`demo`.`visits`"}
+    assert ditto.refuse_skipped(made, [commit(4, "me")], {"token": 7}).strip() == "" and asked == []
+    with pytest.raises(CompilationError, match="it was written with another ledger before"):
+        ditto.refuse_skipped(made, [commit(3, "old", BEFORE)], {"token": 7})
+    assert asked == [7]  # first: does another run hold the lease?

@@ -65,7 +65,7 @@ def test_the_newest_execution_is_written_and_shown(
     made = ready(ditto, situation, versioning=versioning)
     assert (names(made), made["mode"], made["shows"]) == (steps, situation, True)
     assert made["details"] == {"version": None if versioning == "native" else NAME, "shown": True}
-    assert (made["made_anew"], made["undoes_until"], made["undo"]) == (False, None, None), "nothing is undone by a run"
+    assert (made["made_anew"], made["undoes_until"], made["undo"]) == (False, None, False), "nothing is undone by a run"
     assert made["unit"] == made["table"] == ("`demo`.`devices__data`" if versioning == "native" else TABLE)
 
 

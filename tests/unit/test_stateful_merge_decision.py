@@ -431,7 +431,7 @@ def test_the_steps_of_each_mode(ditto: Ditto) -> None:
         "normal": ["intent", "merge", "outcome"],
         "backfill": ["check_keys", "intent", "restore", "properties", "merge", "outcome"],
         "truncate": ["check_keys", "intent", "truncate", "merge", "outcome"],
-        "full_refresh": ["intent", "replace_table", "merge", "outcome"],
+        "full_refresh": ["check_keys", "intent", "replace_table", "merge", "outcome"],
     }
     assert {mode: (made["base_version"], made["head"]) for mode, made in runs.items()} == {
         "first": (None, None),
@@ -440,6 +440,51 @@ def test_the_steps_of_each_mode(ditto: Ditto) -> None:
         "truncate": (None, 4),
         "full_refresh": (4, 4),
     }
+
+
+def test_what_is_refused_after_the_table_changed_stays_unfinished(ditto: Ditto) -> None:
+    """To give the lease back would call the executions live that are not in the table any more."""
+    assert plan(ditto, settled(facts(FOUR)), full_refresh=True)["undo"]
+    assert plan(ditto, settled(facts(FOUR)), "10-05")["undo"]
+    assert not plan(ditto, settled(facts(FOUR)), "10-09")["undo"]
+
+
+def test_a_table_that_the_ledger_does_not_know_begins_anew(ditto: Ditto) -> None:
+    """Dropped or replaced by others: nothing in it belongs to an execution, so none is undone or built upon."""
+    known = facts(FOUR, known=False)
+    for day in ("10-06", "10-09"):
+        assert short(decide(ditto, known, day)) == ("first", None, False)
+        (problem,) = problems(ditto, known, day)
+        assert "the table that the ledger knows was dropped or replaced" in problem["found"]
+    made = plan(ditto, settled(known | {"has_rows": False}), "10-09")
+    assert (made["mode"], made["missing"]) == ("first", True)
+    assert not plan(ditto, settled(facts(FOUR)), "10-09")["missing"]
+
+
+@pytest.mark.parametrize(
+    ("head", "newer", "known"),
+    [
+        (4, [], True),
+        (6, [{"operation": "OPTIMIZE"}, {"operation": "OPTIMIZE"}], True),
+        (3, [], False),
+        (5, [{"operation": "CREATE OR REPLACE TABLE AS SELECT"}], False),
+        (6, [{"operation": "RESTORE", "restored": 4}, {"operation": "CREATE OR REPLACE TABLE"}], True),
+    ],
+)
+def test_the_newest_commits_tell_whether_it_is_the_table_of_the_ledger(
+    ditto: Ditto, head: int, newer: list[dict[str, Any]], known: bool
+) -> None:
+    last = {"execution_time": moment("10-08"), "version": 4, "base_version": 3, "invocation_id": "old"}
+    tagged = {"operation": "MERGE", "tag": {"invocation_id": "old"}, "restored": None, "version": head - len(newer)}
+    commits = [
+        {"tag": None, "restored": None, "version": head - place, **commit} for place, commit in enumerate(newer)
+    ] + [tagged]
+    asked = []
+    ditto = ditto.with_context(macros={"commits": lambda table, limit: asked.append(limit) or commits[:limit]})
+    there = facts(FOUR, head=head, head_commit=commits[0])
+    there["ledger"]["last"] = last
+    assert ditto._is_known(settings(ditto, "10-09"), there) is known
+    assert asked == ([len(newer) + 1] if head > 4 else [])  # mostly nothing has to be asked
 
 
 def test_going_back_is_fenced(ditto: Ditto) -> None:
@@ -534,6 +579,26 @@ def test_history_forgets_later_rows_and_rebuilds_the_table(ditto: Ditto) -> None
 def test_history_on_delta_merges_what_is_new(ditto: Ditto) -> None:
     made = plan(ditto, with_history(facts(FOUR)), "10-09", versioning="history")
     assert names(made)[-3:] == ["load", "merge", "outcome"]
+
+
+def test_history_on_delta_rebuilds_where_the_select_lacks_a_column(ditto: Ditto) -> None:
+    """A MERGE would keep what the column had, and a replay could not know it."""
+    known = with_history(facts(FOUR)) | {"increment": ROWS[:1]}
+    assert names(plan(ditto, known, "10-09", versioning="history"))[-3:] == ["load", "rebuild", "outcome"]
+
+
+@pytest.mark.parametrize("released", ["10-05", "10-07"])
+def test_history_rebuilds_after_a_release_which_could_not_take_anything_back(ditto: Ditto, released: str) -> None:
+    gone = outcome(released, 4, event="released", seq=20)
+    known = with_history(facts([*FOUR, gone]))
+    decision = decide(ditto, known, released, versioning="history")
+    assert decision["mode"] == "backfill" and "was released half way" in decision["reason"]
+    made = plan(ditto, known, released, versioning="history")
+    assert names(made)[-3:] == ["load", "rebuild", "outcome"]
+    # Once it has been replayed, the table is what the raw rows say.
+    again = outcome(released, 5, seq=22)
+    later = "10-06" if released == "10-05" else "10-08"
+    assert decide(ditto, facts([*FOUR, gone, again]), later, versioning="history")["mode"] == "normal"
 
 
 def test_history_on_parquet_drops_the_later_slices(ditto: Ditto) -> None:

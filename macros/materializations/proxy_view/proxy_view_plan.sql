@@ -24,6 +24,7 @@
     {% set plan = ditto.new_plan(settings, facts, decision, steps + shown.before + [{'kind': 'outcome', 'name': 'outcome'}] + shown.after) %}
     {% do plan.update({
         'made_anew': false,
+        'undo': false,
         'details': {'version': none if settings.versioning == 'native' else settings.version_name, 'shown': decision.shows}
     }) %}
     {{ return(plan) }}

@@ -23,6 +23,7 @@
     {% set facts = ditto.gather_facts(node, settings, sql) %}
     {% do facts.update({'view': ditto.table_facts(settings.schema, settings.view_identifier) if settings.view and sql is not none}) %}
     {% set own = facts.ledger.unfinished | selectattr('execution_time', 'equalto', settings.execution_time) | list %}
+    {% do facts.update({'known': own or ditto._is_known(settings, facts)}) %}
     {% do facts.update({'chain': ditto.chain_of_table(facts, own)}) %}
     {% do facts.update(ditto._content_facts(settings, facts, own)) %}
     {% if settings.versioning == 'delta' %}
@@ -33,6 +34,18 @@
     {% endif %}
     {% do facts.update({'key_range': ditto.merger_key_range(settings, facts, sql) if sql and settings.versioning == 'delta' else []}) %}
     {{ return(facts) }}
+{% endmacro %}
+
+
+{# Is it the table that the ledger knows? One that was dropped or replaced since holds nothing that could be undone. Its newest commit
+   tells, where that is the last execution's; otherwise those since. #}
+{% macro _is_known(settings, facts) %}
+    {% set last = facts.ledger.last %}
+    {% if settings.versioning != 'delta' or settings.full_refresh or settings.dry or facts.head is none or not last or last.version is none %}
+        {{ return(true) }}
+    {% endif %}
+    {% set commits = ditto.commits(settings.table, facts.head - last.version + 1) if facts.head > last.version else [facts.head_commit] %}
+    {{ return(not ditto.is_new_generation({'ledger': facts.ledger, 'many_tables': false, 'made_anew': false, 'missing': false}, commits)) }}
 {% endmacro %}
 
 

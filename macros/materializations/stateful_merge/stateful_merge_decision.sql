@@ -41,6 +41,11 @@
     {% if settings.versioning == 'history' %}
         {# Its table is rebuilt from the raw rows, whatever was in it. #}
         {% do decision.update({'restore': none, 'truncate': false, 'since': none}) %}
+        {% set last = facts.ledger.outcomes | sort(attribute='seq') | last %}
+        {% if last and last.event == 'released' and decision.mode in ('first', 'normal', 'truncate') %}
+            {# What was released could not be taken back: nobody knows what the table holds. #}
+            {% do decision.update({'mode': 'backfill', 'reason': 'execution ' ~ ditto.short_time(last.time) ~ ' was released half way'}) %}
+        {% endif %}
     {% endif %}
     {{ return(decision) }}
 {% endmacro %}
@@ -56,10 +61,12 @@
 {% endmacro %}
 
 
-{# A table that is not there, or that was not when the unfinished execution began, holds nothing of what the ledger knows.
+{# A table that is not there, that was not when the unfinished execution began, or that is not the one that the ledger knows, holds
+   nothing of what was applied.
    Among the facts of a run it is found once: it is a loop over all that was ever applied. #}
 {% macro chain_of_table(facts, own) %}
-    {{ return(facts.get('chain') or ditto.execution_chain(facts.ledger.outcomes if facts.target.exists and not (own and own[0].version is none) else [])) }}
+    {% set holds = facts.target.exists and facts.get('known', true) and not (own and own[0].version is none) %}
+    {{ return(facts.get('chain') or ditto.execution_chain(facts.ledger.outcomes if holds else [])) }}
 {% endmacro %}
 
 

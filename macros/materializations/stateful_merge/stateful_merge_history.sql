@@ -22,7 +22,9 @@
     {% set before = [] if work.anew else ditto._forget_steps(settings, facts, fence) %}
     {% set load = {'kind': 'write', 'name': 'load', 'diagnosis': ditto.merger_key_check(settings, work.sql).diagnosis,
         'sql': ditto.fenced_sql(ditto.history_load_sql(raw.settings, raw.columns, work.sql), fence, script=true)} %}
-    {% if settings.file_format == 'delta' and decision.mode in ('normal', 'first', 'full_refresh') %}
+    {# A MERGE keeps what a column had that the SELECT no longer gives; the raw rows, and so a replay, know nothing of it. #}
+    {% set whole = not made.columns | rejectattr('given') | list %}
+    {% if settings.file_format == 'delta' and whole and decision.mode in ('normal', 'first', 'full_refresh') %}
         {% set write = ditto.merger_write_steps(settings, made.columns, work.sql, decision.mode, fence=fence) %}
     {% else %}
         {% set write = [{'kind': 'write', 'name': 'rebuild', 'sql': ditto.fenced_sql(

@@ -14,8 +14,8 @@
     {% if settings.dry %}
         {{ return(ditto.new_plan(settings, facts, decision, parts.made if not facts.target.exists else [])) }}
     {% endif %}
-    {% set undoes = decision.restore is not none or decision.truncate or settings.versioning == 'history' %}
-    {# What is refused after the table went back would leave it there: so the rows are looked at first. #}
+    {% set undoes = decision.restore is not none or decision.truncate or settings.versioning == 'history' or work.anew %}
+    {# What is refused after the table went back, or was made anew, would leave it there: so the rows are looked at first. #}
     {% set checked = undoes or parts.write | selectattr('kind', 'equalto', 'check') | list %}
     {% set check = [ditto.merger_key_check(settings, sql)] if checked and settings.on_duplicate_key ~ settings.on_null_key != 'latestallow' else [] %}
     {% set plan = ditto.new_plan(settings, facts, decision,
@@ -25,6 +25,7 @@
         'head': decision.head,
         'undo': undoes,
         'seen': facts.head,
+        'missing': not facts.target.exists or not facts.get('known', true),
         'undoes_until': '9999-12-31 00:00:00'
     }) %}
     {{ return(plan) }}

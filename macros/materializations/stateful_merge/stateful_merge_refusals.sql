@@ -24,7 +24,8 @@
     {% if decision.mode == 'first' and facts.has_rows and settings.existing_rows == 'error' %}
         {% do problems.append({
             'rule': 'error',
-            'found': settings.table ~ ' has rows, and no execution of stateful_merge is recorded for it',
+            'found': settings.table ~ ' has rows, and no execution of stateful_merge is recorded for it'
+                ~ ('' if facts.get('known', true) else ': the table that the ledger knows was dropped or replaced'),
             'expected': 'an empty table, or a decision about its rows',
             'fix': "start from them: existing_rows='keep' in the config of the model; or remove them: existing_rows='truncate'"
         }) %}
