@@ -68,10 +68,10 @@ class Rounds:
     def day(self, number: int) -> str:
         return str(FIRST + dt.timedelta(days=number))
 
-    def commands(self, kind: str) -> list[tuple[list[str], str]]:
+    def commands(self, kind: str, models: int) -> list[tuple[list[str], str]]:
         """For each process its models and its execution time, which may be one that was there before."""
         days = [self.day(number) for number in self.random.sample(range(12), len(self.workers))]
-        one = self.random.sample(self.names, 1)
+        one = self.random.sample(self.names, models)
         if kind == KINDS[0]:
             return [(one, days[0])] * len(self.workers)
         if kind == KINDS[1]:
@@ -79,8 +79,9 @@ class Rounds:
         shares = [self.names[number :: len(self.workers)] for number in range(len(self.workers))]
         return [(share, day) for share, day in zip(shares, days, strict=True) if share]
 
-    def play(self, kind: str) -> None:
-        commands = self.commands(kind)
+    def play(self, kind: str, models: int = 1) -> None:
+        """With so many models at once, where the processes share them."""
+        commands = self.commands(kind, models)
         if any("ingested" in names for names, _ in commands):
             for _ in range(3):
                 name = f"{len(self.files)}.csv"
@@ -216,7 +217,7 @@ def test_five_rounds_of_processes_at_once(
 def test_two_processes_at_once(server: Server, remote: Project, crew: Callable[[int], list[Worker]]) -> None:
     """One round for every change: a pattern of one commit and one of several, first runs of different times."""
     rounds = Rounds(server, remote, crew(2), ["merged", "stateful"], seed=1)
-    rounds.play(KINDS[1])
+    rounds.play(KINDS[1], models=2)
     rounds.finish()
     # Also the columns that a client without ditto gets: times without a zone are a special type for some.
     assert len(rounds.ask("select * from {state}")) == 4

@@ -108,6 +108,8 @@ def zombie_writes_nothing(project: Project, package: Ditto, relation: str, newes
         fence = package.fence_condition(package.ledger_table(), relation, token)
         settings = {
             "table": package.table_name(project.schema, "visits"),
+            "relation": relation,
+            "execution_time": NOW,
             "unique_key": ["id"],
             "on_duplicate_key": "error",
             "on_null_key": "error",
