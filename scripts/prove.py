@@ -1,9 +1,9 @@
 """Try to break every pattern, part by part, and write down what was tried: docs/proof.md.
 
 Parts that need the same Spark share a process of pytest, with their slow tests: those that work in one Spark session,
-those that work with one server, and those that start servers of their own. Two run side by side, after those that
-measure. What passed is noted in docs/proof; for the files as they are it is not run again, so that a run that was
-stopped, or that failed somewhere, goes on where it was. --again forgets that, --only runs one part.
+those that work with one server, and those that start servers of their own. Two run side by side. What passed is noted
+in docs/proof; for the files as they are it is not run again, so that a run that was stopped, or that failed somewhere,
+goes on where it was. --again forgets that, --only runs one part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ PAGE = ROOT / "docs" / "proof.md"
 COMMON = ("macros/", "tests/dbt/", "profiles.yml", "dbt_project.yml", "requirements.lock", "scripts/lib/jars.py")
 VERDICT = re.compile(r"^proof: (\w+) (passed|failed) (\d+ s) \S+?::(.*)$")
 TO_RUN = re.compile(r"^proof: (\w+) (\d+) of (\d+) to run$")
-SESSION, SERVERS, OWN_SERVERS, ALONE = "session", "servers", "own_servers", "alone"
+CRASHES, SERVERS, OWN_SERVERS, SESSION = "crashes", "servers", "own_servers", "session"
+# The longest first. What measures compares things that alternate, so that something beside it is no harm.
+LANES = (CRASHES, SERVERS, OWN_SERVERS, SESSION)
 # Hundreds of commands in one JVM: room for its classes from the start, for what lives as long as one statement, and for
 # compiled code. Without it the collector takes a twelfth of the time, and methods are compiled over and over again,
 # because the JVM throws away what does not fit.
@@ -57,7 +59,7 @@ LOAD = {"MODELS": "300", "EVENTS": "100000", "UNITS": "1000", "VERSIONS": "2000"
 PARTS = {
     "crashes": Part(
         "Every command dies before and after each statement that changes something; then the same command again",
-        SESSION,
+        CRASHES,
         (f"{CHAOS}/test_crash.py", f"{CHAOS}/test_crash_files.py"),
     ),
     "histories": Part(
@@ -96,7 +98,7 @@ PARTS = {
     ),
     "load": Part(
         "A large project, ledger, history and number of units: what a run then costs",
-        ALONE,
+        SESSION,
         (f"{CHAOS}/test_load.py",),
         {f"DITTO_LOAD_{what}": size for what, size in LOAD.items()},
     ),
@@ -271,9 +273,8 @@ def main() -> None:
         progress.say(name, "green for these files, not run again (--again does)")
         chosen.remove(name)
     try:
-        run(ALONE, chosen, states, progress)  # it measures
         with ThreadPoolExecutor(options.jobs) as jobs:
-            list(jobs.map(lambda lane: run(lane, chosen, states, progress), (SESSION, SERVERS, OWN_SERVERS)))
+            list(jobs.map(lambda lane: run(lane, chosen, states, progress), LANES))
     finally:
         results = known()
         minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)

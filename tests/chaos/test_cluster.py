@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.chaos.kills import CASES, Case, check, commits, day, hit, one_more
+from tests.chaos.kills import CASES, Case, arguments, check, commits, day, hit, make, one_more
 from tests.chaos.server import Server, finish, free_port, wait_for
 from tests.support import Project, environment, make_project, new_world, note
 
@@ -26,6 +26,7 @@ NAMES = [
     "transactional_writer merge, replay",
     "stateful_merge backfill, in its MERGE",
 ]
+WORK = 500  # milliseconds for each row, of which a task has one
 LOSSES = [replace(case, tasks=20, delay=0) for name in NAMES for case in CASES if case.name == name]
 
 
@@ -122,7 +123,7 @@ def remote(tmp_path: Path) -> Project:
 def lose(cluster: Cluster, project: Project, case: Case, what: str, loss: Callable[[], None]) -> None:
     cluster.add_workers()
     wait_for(cluster.whole)
-    case.make(cluster.server, project)
+    make(cluster.server, project, [case])
     there = commits(cluster.server, project)
     done = cluster.tasks_done(project)
 
@@ -130,21 +131,21 @@ def lose(cluster: Cluster, project: Project, case: Case, what: str, loss: Callab
         wait_for(lambda: cluster.tasks_done(project) >= done + 3, process)
         loss()
 
-    victim = hit(cluster.server, project, case, strike)
-    assert victim.fell == "before commit"
+    victim = hit(cluster.server, project, [case], strike, work=WORK)
+    assert victim.fell[case.model] == "before commit"
     code, output = finish(victim.process)
-    assert victim.commits(cluster.server, project) == (1 if code == 0 else 0), output
+    assert victim.commits(cluster.server, project, case.model) == (1 if code == 0 else 0), output
     if code != 0:
         # Spark may give up instead of trying again elsewhere; then the same command does it.
         assert "ditto:" not in output, output
         cluster.add_workers()
-        cluster.server.inside(project, *case.arguments())
+        cluster.server.inside(project, *arguments([case]))
     own = f"|{day(case.killed)} 00:00:00|"
     assert sum(own in path.read_text() for path in commits(cluster.server, project) - there) == 1
-    check(cluster.server, project, case)
+    check(cluster.server, project, [case])
     outcome = "finished" if code == 0 else "failed, then right"
     note("lost", what=what, pattern=case.pattern, mode=case.mode, outcome=outcome)
-    one_more(cluster.server, project, case)
+    one_more(cluster.server, project, [case])
 
 
 @pytest.mark.parametrize("case", LOSSES, ids=lambda case: case.name)

@@ -214,8 +214,9 @@ def test_five_rounds_of_processes_at_once(
     rounds.finish()
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(server: Server, remote: Project, crew: Callable[[int], list[Worker]]) -> None:
-    """One round for every change: a pattern of one commit and one of several, first runs of different times."""
+    """One round of a pattern of one commit and one of several, first runs of different times."""
     rounds = Rounds(server, remote, crew(2), ["merged", "stateful"], seed=1)
     rounds.play(KINDS[1], models=2)
     rounds.finish()

@@ -12,21 +12,13 @@ from pathlib import Path
 import pytest
 
 from scripts.thrift_server import answers
-from tests.chaos.kills import CASES, Case, check, commits, hit, kill, one_more
+from tests.chaos.kills import CASES, Crew, arguments, check, commits, crews, hit, kill, make, one_more
 from tests.chaos.server import Server, started, wait_for
 from tests.support import Project, make_project, note
 
 pytestmark = pytest.mark.slow
 
-NAMES = {
-    "merger first",
-    "stateful_merge backfill, in its MERGE",
-    "stateful_merge backfill, in its RESTORE",
-    "fast_metadata_cleaner reset",
-    "insert_overwrite predicate, normal",
-    "proxy_view tables",
-    "ditto_freeze month",
-}
+CREWS = crews([case for case in CASES if case.operation != "ditto_retry_dead_letters"])
 
 
 @pytest.fixture(scope="module")
@@ -41,23 +33,23 @@ def remote(tmp_path: Path) -> Project:
     return make_project(tmp_path, f"r{time.time_ns()}", spark=None)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.name in NAMES], ids=lambda case: case.name)
-def test_power_cut(mortal: Server, remote: Project, case: Case) -> None:
+@pytest.mark.parametrize("crew", CREWS.values(), ids=CREWS)
+def test_power_cut(mortal: Server, remote: Project, crew: Crew) -> None:
     def cut(process: subprocess.Popen[str]) -> None:
         kill(process)  # first: without its server it would end by itself
         os.killpg(mortal.pid, signal.SIGKILL)
         wait_for(lambda: not answers(mortal.port))  # a large process takes a moment to die
 
     mortal.start()  # unless it runs: the test before this one may have failed half way
-    case.make(mortal, remote)
-    victim = hit(mortal, remote, case, cut)
+    make(mortal, remote, crew)
+    victim = hit(mortal, remote, crew, cut)
     mortal.start()
-    left = commits(mortal, remote)
-    mortal.inside(remote, *case.arguments())
-    assert commits(mortal, remote) - left or victim.fell == "after commit"
-    check(mortal, remote, case)
-    note(
-        "kill", depth="everything", pattern=case.pattern, mode=case.mode, statement=case.statement, fell=victim.fell,
-        landed=victim.landed(mortal, remote),
-    )  # fmt: skip
-    one_more(mortal, remote, case)
+    left = {case.model: commits(mortal, remote, case.model) for case in crew}
+    mortal.inside(remote, *arguments(crew))
+    for case in crew:
+        written = commits(mortal, remote, case.model) - left[case.model]
+        assert written or victim.fell[case.model] == "after commit", case.name
+    check(mortal, remote, crew)
+    for case in crew:
+        note("kill", depth="everything", **victim.facts(mortal, remote, case))
+    one_more(mortal, remote, crew)
