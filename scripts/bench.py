@@ -166,6 +166,29 @@ class Bench:
             verdict = "reached" if mine / other <= goal else "missed"
             print(f"  {title:<48} {mine / other:5.2f}  goal {goal:.2f} {verdict:<8} ({mine:.2f} s / {other:.2f} s)")
 
+    def least(self, rounds: int, reference: str, appends: int) -> None:
+        """What a ledger in Delta costs however it is written: bare statements on a table of a few rows."""
+        table = f"{self.project.schema}.bare_ledger"
+        self.bare(f"create or replace table {table} using delta as select 1 as id")
+        statements = {
+            "append": f"insert into {table} values (1)",
+            "read": f"select max(id) from {table}",
+            "history": f"describe history {table} limit 1",
+        }
+        took: dict[str, list[float]] = defaultdict(list)
+        for _ in range(rounds + 1):
+            for name, sql in statements.items():
+                took[name].append(self.bare(sql))
+        median = {name: statistics.median(times[1:]) for name, times in took.items()}
+        # Read what was done, append what is done, look what the table's history makes of it.
+        least = median["read"] + appends * (median["append"] + median["history"])
+        other = statistics.median(self.times[reference])
+        each = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in median.items())
+        print(f"\nBare statements on a table of a few rows, of which the ledger's are made: {each}.")
+        print(
+            f"One read and {appends} of the others: {least:.2f} s, which alone is a ratio of {1 + least / other:.2f}."
+        )
+
     def where_time_goes(self, name: str, day: str = DAY) -> None:
         with timed_statements() as spent:
             total = self.model(name, day)
@@ -293,6 +316,7 @@ def main() -> None:
             bench.prepare()
             bench.measure(options.rounds, bench.contenders())
             bench.report(PAIRS)
+            bench.least(options.rounds, "bare_merge", appends=1)
             bench.where_time_goes("ditto_overwrite")
             bench.where_time_goes("ditto_merge")
         if options.only in (None, "stateful"):
@@ -301,6 +325,7 @@ def main() -> None:
             bench.prepare_stateful()
             bench.measure(options.rounds, bench.stateful_contenders())
             bench.report(STATEFUL_PAIRS)
+            bench.least(options.rounds, "bare_normal", appends=2)
             bench.where_time_goes("stateful", str(bench.day))
         if options.only in (None, "units"):
             cleaning(project, options.unit_size, options.rounds)

@@ -42,6 +42,8 @@ LANES = (CRASHES, SERVERS, OWN_SERVERS, SESSION)
 # compiled code. Without it the collector takes a twelfth of the time, and methods are compiled over and over again,
 # because the JVM throws away what does not fit.
 LONG_LIFE = "-XX:MetaspaceSize=512m -Xmn800m -XX:ReservedCodeCacheSize=1g -XX:-UseCodeCacheFlushing"
+# A server that is killed a few minutes after its start never gets what the second compiler works for.
+SHORT_LIFE = "-XX:MetaspaceSize=256m -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,8 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
     }
     environment = {key: value for name in own for key, value in PARTS[name].environment.items()}
     environment |= {"DITTO_PROOF_PARTS": json.dumps(told), "PYTHONPATH": f"{ROOT}:{ROOT}/scripts/lib"}
-    environment |= {"_JAVA_OPTIONS": LONG_LIFE}  # the one variable that wins over the command line, so over the profile
+    # The one variable that wins over the command line, so over the profile.
+    environment |= {"_JAVA_OPTIONS": SHORT_LIFE if lane == OWN_SERVERS else LONG_LIFE}
     tests = [test for name in own for test in PARTS[name].tests]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-p", "proof_record", *tests, "-m", "", "-v"],
