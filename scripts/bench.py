@@ -185,9 +185,7 @@ class Bench:
         other = statistics.median(self.times[reference])
         each = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in median.items())
         print(f"\nBare statements on a table of a few rows, of which the ledger's are made: {each}.")
-        print(
-            f"One read and {appends} of the others: {least:.2f} s, alone a ratio of {1 + least / other:.2f}."
-        )
+        print(f"One read and {appends} of the others: {least:.2f} s, alone a ratio of {1 + least / other:.2f}.")
 
     def where_time_goes(self, name: str, day: str = DAY) -> None:
         with timed_statements() as spent:
