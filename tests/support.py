@@ -236,6 +236,7 @@ FOR_TINY_TABLES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.lightweightPlanChangeValidation": "false",  # Spark's check of its own rules, after each of them
     # Without checksum files a commit renames half as many files, and for each of them Hadoop starts `readlink` twice.

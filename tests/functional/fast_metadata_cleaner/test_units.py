@@ -11,20 +11,19 @@ from tests.support import Project, statements
 def test_a_week_and_the_next(project: Project) -> None:
     clicks(project)
     project.must_run("2024-10-07")
-    project.must_run("2024-10-08")
     assert units(project) == ["w20241007"]
     with statements() as sent:
-        outcome = project.must_run("2024-10-09")
+        outcome = project.must_run("2024-10-08")
     assert not [sql for sql in sent if " view " in sql.lower()], "a view that is right is left alone"
-    assert "OK slice: 2 inserted, version 2 of clicks__w20241007" in outcome.text
+    assert "OK slice: 2 inserted, version 1 of clicks__w20241007" in outcome.text
     outcome = project.must_run("2024-10-14")
     assert "OK reset: 2 inserted, version 0 of clicks__w20241014" in outcome.text
     assert units(project) == ["w20241007", "w20241014"]
-    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-14")
 
     # The same run twice is the same table; and a slice is replaced, not added.
     project.must_run("2024-10-08")
-    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-09", "2024-10-14")
+    assert project.rows("clicks") == rows("2024-10-07", "2024-10-08", "2024-10-14")
     assert set(project.states("clicks").values()) == {"live"}
 
 

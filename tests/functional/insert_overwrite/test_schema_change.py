@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.functional.insert_overwrite.feed import overwrite, refused, visits
 from tests.support import Project
 
@@ -10,6 +12,7 @@ CHANGED = "select 3 as id, date'2024-10-08' as day, 'n' as new"
 OLD, DAY = visits(7, 1)[0], visits(8, 3)[0]
 
 
+@pytest.mark.slow
 def test_the_four_answers(project: Project) -> None:
     answers = {
         "ignoring": "ignore",
