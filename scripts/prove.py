@@ -68,7 +68,7 @@ PARTS = {
         "Random histories of runs, replays, corrections, crashes and operations, against a model of a few lines",
         SESSION,
         (f"{CHAOS}/test_random_histories.py",),
-        {"DITTO_HISTORIES": "45"},
+        {"DITTO_HISTORIES": "36"},
     ),
     "bad_input": Part(
         "Wrong configs, columns, values, names, dates, folders and disks", SESSION, ("tests/functional/bad_input",)
