@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support import Project, make_project
+from tests.support import FOR_TINY_TABLES, Project, make_project
 
 
 @pytest.fixture(scope="session")
 def shared_project(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return make_project(tmp_path_factory.mktemp("insert_overwrite"), "insert_overwrite", spark)
+    return make_project(tmp_path_factory.mktemp("insert_overwrite"), "insert_overwrite", spark, FOR_TINY_TABLES)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.functional.merger.feed import Row, add_model, listed, message
-from tests.support import Outcome, Project, make_project
+from tests.support import FOR_TINY_TABLES, Outcome, Project, make_project
 
 FIRST, SECOND = "2024-10-01", "2024-10-02"
 COLUMNS = {"id": "int", "name": "string"}
@@ -22,7 +22,7 @@ ONLY_KEYS: dict[str, object] = {"unique_key": ["id", "name"]}
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = make_project(tmp_path_factory.mktemp("keys"), "merger_keys", spark)
+    project = make_project(tmp_path_factory.mktemp("keys"), "merger_keys", spark, FOR_TINY_TABLES)
     for name, rows in BAD.items():
         add_model(project, name, COLUMNS, {FIRST: [(1, "a")], SECOND: rows}, unique_key="id")
     project.must_run(FIRST)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.functional.merger.feed import Row, add_model, in_order
-from tests.support import Project, make_project, statements
+from tests.support import FOR_TINY_TABLES, Project, make_project, statements
 
 pytestmark = pytest.mark.slow
 
@@ -187,7 +187,7 @@ class Told:
 
 @pytest.fixture(scope="module")
 def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
-    project = make_project(tmp_path_factory.mktemp("stories"), "merger_stories", spark)
+    project = make_project(tmp_path_factory.mktemp("stories"), "merger_stories", spark, FOR_TINY_TABLES)
     for name, story in STORIES.items():
         days = dict(zip((FIRST, SECOND), story.days, strict=True))
         add_model(project, name, story.columns, days, story.ending, **story.config)

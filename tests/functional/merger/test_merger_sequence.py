@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.functional.merger.feed import Row, add_model
-from tests.support import Project, make_project
+from tests.support import FOR_TINY_TABLES, Project, make_project
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def feed() -> dict[str, list[Row]]:
 
 @pytest.fixture(scope="module")
 def replayed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = make_project(tmp_path_factory.mktemp("sequence"), "merger_sequence", spark)
+    project = make_project(tmp_path_factory.mktemp("sequence"), "merger_sequence", spark, FOR_TINY_TABLES)
     keys = {"unique_key": ["trial", "id"], "sequence_by": "seq"}
     add_model(project, "kept", COLUMNS, feed(), **keys)
     add_model(project, "hidden", COLUMNS, feed(), soft_delete="is_deleted", **keys)

@@ -30,12 +30,9 @@ def test_versions_are_tables(project: Project, capsys: pytest.CaptureFixture[str
         with pytest.raises(Exception, match="DELTA_CANNOT_MODIFY_APPEND_ONLY"):
             project.sql(statement.format(f"{{schema}}.{first}"))
 
-    # A full refresh: a new table, nothing dropped, the same rows for readers.
-    project.must_run("2024-10-08", "--full-refresh")
-    assert len(tables(project)) == 3 and shown(project) == "ABC"
     # A middle date again: its version is written, and readers stay on the newest execution.
     project.must_run("2024-10-07")
-    assert len(tables(project)) == 4 and shown(project) == "ABC"
+    assert len(tables(project)) == 3 and shown(project) == "ABC"
     assert project.states("published") == {"2024-10-07 00:00:00": "live", "2024-10-08 00:00:00": "live"}
     assert [f"published__{name}" for name in recorded(project)] == tables(project)
     assert operation(project, "ditto_proxy_point_to", version=recorded(project)[0]).ok
@@ -46,9 +43,11 @@ def test_versions_are_tables(project: Project, capsys: pytest.CaptureFixture[str
 @pytest.mark.slow
 def test_readers_move_between_versions(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     full_dataset(project, ("07", "AB"), ("08", "ABC"), ("09", "C"))
-    for day in ("07", "08", "08"):
+    for day in ("07", "08"):
         project.must_run(f"2024-10-{day}")
-    assert len(tables(project)) == 3 and shown(project) == "ABC", "the same run twice"
+    # A full refresh, which is the same run twice: a new table, nothing dropped, the same rows for readers.
+    project.must_run("2024-10-08", "--full-refresh")
+    assert len(tables(project)) == 3 and shown(project) == "ABC"
     capsys.readouterr()
     assert operation(project, "ditto_proxy_versions").ok
     listed = capsys.readouterr().out
