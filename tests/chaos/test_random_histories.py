@@ -48,7 +48,7 @@ def check(new_project: NewProject, seed: int) -> None:
 
 
 def test_a_short_history(another_project: NewProject) -> None:
-    check(another_project, 1)
+    check(another_project, FIRST_SEED)
 
 
 @pytest.mark.slow
