@@ -210,13 +210,16 @@ def points_to_try(scenario: Scenario, sent: list[str]) -> list[Point]:
 
 
 def worth_trying(points: list[Point], mode: str) -> list[Point]:
-    """Without the points that say nothing new; `DITTO_CRASH_POINTS=all` tries them too.
+    """Without the points that say nothing new; `DITTO_CRASH_POINTS=all` tries them too, a number only the last ones.
 
     Before its first change a run has done nothing, and the undisturbed one began there: tried for one mode of each
     pattern, the normal one. After its last one it is complete; where every attempt repeats one and the same execution,
     as in a replay, a backfill and a full refresh, each of them begins there.
     """
-    if os.environ.get("DITTO_CRASH_POINTS") == "all" or mode == "normal":
+    setting = os.environ.get("DITTO_CRASH_POINTS", "")
+    if setting.isdigit():
+        return points[-int(setting) :]
+    if setting == "all" or mode == "normal":
         return points
     return points[1:-1] if mode in ("replay", "backfill", "full refresh") else points[1:]
 

@@ -92,9 +92,8 @@ BATCHES = {
     },
 }
 
-# At each change a run dies between its write and its word to the ledger, and so does the next one, which makes up for
-# it. The others come with ./scripts/prove.
-QUICK = {"takeover, of another execution"}
+# At each run ones that overwrite, merge and append, and one that goes back; the others too with ./scripts/prove.
+QUICK = {"normal, several statements", "backfill, of the first execution"}
 
 
 @pytest.mark.parametrize(
