@@ -15,8 +15,7 @@ end
 {%- endmacro %}
 
 
-{# An append that reads its table collides with every other append to it, also with those that have nothing to do with it. Then it
-   reads and tries again, here and not in dbt, so that its turn comes soon. #}
+{# What collides with another commit is tried again, here and not in dbt, so that its turn comes soon. #}
 {% macro patient_sql(sql, tries=200) %}
 begin
     declare attempt int default 0;

@@ -5,24 +5,29 @@
     {% set event = ditto.event(plan, 'started', plan.ledger.generation, plan.ledger.seq + 1, {
         'token': token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': plan.undoes_until
     }) %}
-    {% set lease = {'app': 'ditto:lease:' ~ plan.relation, 'version': token} %}
+    {% set stamp = ditto.fetch(ditto.ledger_stamp_sql(event, plan.ledger.hash))[0] %}
+    {% do event.update({'at': stamp['at'], 'user': stamp['user']}) %}
     {% set marker = 'ditto:claim:' ~ event.event_id %}
-    {% do ditto.send('claim', ditto.compare_and_set_sql(
-        ditto.ledger_append_sql(ditto.ledger_table(), [event], plan.ledger.hash, lease=lease, marker=marker)
-    )) %}
+    {% do ditto.send('claim', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], plan.ledger.hash,
+        ditto.lease_id(plan.relation, token), marker))) %}
     {% do ditto.require_landed(plan, token, marker, 'claimed the model first') %}
-    {{ return({'token': token}) }}
+    {{ return({'token': token, 'hash': stamp['hash']}) }}
 {% endmacro %}
 
 
-{# Did the insert with this marker go through, with its row? The ledger's history tells, and is much quicker to read than the
-   ledger. Where it does not (skipped, fenced off, or too many others since), the ledger says who holds the lease. #}
+{# The transaction id of what a token's holder appends. Delta takes only what is newer than all before: of two claims of one token the
+   first; nothing of a holder once the next token is claimed; and a statement that is sent again counts once. #}
+{% macro lease_id(relation, token, step='claim') %}
+    {% set steps = ['claim', 'give_up', 'outcome'] %}
+    {{ return({'app': 'ditto:lease:' ~ relation, 'version': token * steps | length + steps.index(step)}) }}
+{% endmacro %}
+
+
+{# Did the insert with this marker go through? The ledger's history tells, and is much quicker to read than the ledger. Where it does
+   not (skipped, or too many others since), the ledger says who holds the lease. #}
 {% macro require_landed(plan, token, marker, what_happened) %}
     {% for row in ditto.fetch('describe history ' ~ ditto.ledger_table() ~ ' limit 20') if row['userMetadata'] == marker %}
-        {% set metrics = fromjson(row['operationMetrics']) if row['operationMetrics'] is string else row['operationMetrics'] %}
-        {% if metrics and metrics.get('numOutputRows', 0) | int > 0 %}
-            {{ return('') }}
-        {% endif %}
+        {{ return('') }}
     {% endfor %}
     {% do ditto.require_lease(plan, token, what_happened) %}
 {% endmacro %}
@@ -32,20 +37,23 @@
 {% macro give_up(plan, lease, undoes_until=none) %}
     {% set event = ditto.event(plan if undoes_until else dict(plan, mode='undone'), 'released', plan.ledger.generation, plan.ledger.seq + 2,
         {'token': lease.token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': undoes_until}) %}
-    {% do ditto.append_fenced(plan, 'give_up', ditto.ledger_append_sql(ditto.ledger_table(), [event],
-        fence={'relation': plan.relation, 'token': lease.token})) %}
+    {% do ditto.append_last(plan, lease, 'give_up', [event]) %}
     {# Should the engine take the rows after all, the outcome comes after this event. #}
     {% do plan.ledger.update({'seq': plan.ledger.seq + 1}) %}
 {% endmacro %}
 
 
-{# The last event of a leased run. All models append to one ledger, so it may have to wait for its turn. #}
-{% macro append_fenced(plan, name, sql) %}
-    {% if ditto.verdict(ditto.send(name, ditto.patient_sql(sql))) == 'conflict' %}
-        {% do ditto.error(plan.subject, 'too many other runs that append to the ledger ' ~ ditto.ledger_table() ~ ' at the same time',
-            'a moment in which this run can; it counts as unfinished',
-            'with fewer threads, ' ~ (ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else 'run the operation again')) %}
+{# What ends a leased run: nothing lands once another run has claimed the model. It reads nothing, so other models' appends are not in
+   its way; should the claim come at the same moment, it is tried again, and skipped. #}
+{% macro append_last(plan, lease, step, events) %}
+    {% set marker = 'ditto:' ~ step ~ ':' ~ (events | last).event_id %}
+    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, lease.hash, ditto.lease_id(plan.relation, lease.token, step), marker) %}
+    {% if ditto.verdict(ditto.send(step, ditto.patient_sql(sql))) == 'conflict' %}
+        {% do ditto.error(plan.subject, 'too many other changes of the ledger ' ~ ditto.ledger_table() ~ ' at the same time',
+            'a moment in which this run can append to it; it counts as unfinished',
+            ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else 'run the operation again') %}
     {% endif %}
+    {{ return(marker) }}
 {% endmacro %}
 
 

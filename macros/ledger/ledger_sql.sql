@@ -1,9 +1,8 @@
 {# Pure builders for what is written to the ledger and read from it. #}
 
-{# Each event is chained to the one before it. `lease` = {app, version} makes the insert a compare-and-set;
-   `fence` = {relation, token} makes it write nothing once a newer run has taken over, and chains it to the event with this token.
-   `marker` is kept in the ledger's history, where it tells whether the insert went through. #}
-{% macro ledger_append_sql(ledger, events, prev_hash=none, lease=none, fence=none, marker=none) %}
+{# Each event is chained to the one before it. With a `lease` = {app, version}, which `lease_id` makes, Delta skips the insert where the
+   ledger has seen this version or a newer one. `marker` is kept in the ledger's history, where it tells whether the insert went through. #}
+{% macro ledger_append_sql(ledger, events, prev_hash=none, lease=none, marker=none) %}
 {% set options = {} %}
 {% if lease %}{% do options.update({'txnAppId': lease.app, 'txnVersion': lease.version}) %}{% endif %}
 {% if marker %}{% do options.update({'userMetadata': marker}) %}{% endif %}
@@ -13,42 +12,45 @@ select * from (
     with
     {%- for event in events %}
     event_{{ loop.index }} as (
-        select *, {{ ditto.ledger_digest() }} as `hash`
-        from (
-            select
-                {{ ditto._event_values(event) }},
-                {{ ditto._prev_hash(ledger, prev_hash, fence) if loop.first else '`hash`' }} as `prev_hash`
-            {%- if not loop.first %}
-            from event_{{ loop.index0 }}
-            {%- endif %}
-        )
+        {{ ditto._hashed_event_sql(event, prev_hash, loop.index0) }}
     ){{ ',' if not loop.last }}
     {%- endfor %}
     {%- for event in events %}
     {{ 'union all ' if not loop.first }}select * from event_{{ loop.index }}
     {%- endfor %}
 )
-{%- if fence %}
-where {{ ditto.fence_condition(ledger, fence.relation, fence.token) }}
-{%- endif %}
 {%- endmacro %}
 
 
-{% macro _prev_hash(ledger, prev_hash, fence) %}
-    {% if not fence %}
-        {{ return(ditto.typed_literal(prev_hash, 'string')) }}
-    {% endif %}
-    {{ return('(select max_by(`hash`, `seq`) from ' ~ ledger ~ ' where `relation` = ' ~ ditto.literal(fence.relation)
-        ~ ' and `token` = ' ~ fence.token ~ ')') }}
-{% endmacro %}
+{% macro _hashed_event_sql(event, prev_hash, before=0) %}
+select *, {{ ditto.ledger_digest() }} as `hash`
+        from (
+            select
+                {{ ditto._event_values(event) }},
+                {{ '`hash`' if before else ditto.typed_literal(prev_hash, 'string') }} as `prev_hash`
+            {%- if before %}
+            from event_{{ before }}
+            {%- endif %}
+        )
+{%- endmacro %}
+
+
+{# The engine's clock and user for an event, and so its hash: known before the event is appended, the next one can be chained to it
+   without reading the ledger. Reads no table. #}
+{% macro ledger_stamp_sql(event, prev_hash) %}
+select unix_micros(`at`) as `at`, `user`, `hash`
+from (
+        {{ ditto._hashed_event_sql(event, prev_hash) }}
+)
+{%- endmacro %}
 
 
 {% macro _event_values(event) %}
     {% set values = [] %}
     {% for column in ditto.ledger_columns()[:-2] %}
         {% if column.name == 'at' %}
-            {% set value = 'current_timestamp()' %}
-        {% elif column.name == 'user' %}
+            {% set value = 'timestamp_micros(' ~ event.at ~ ')' if event.at else 'current_timestamp()' %}
+        {% elif column.name == 'user' and not event.user %}
             {% set value = 'current_user()' %}
         {% else %}
             {% set value = ditto.typed_literal(event.get(column.name), column.type) %}
@@ -110,10 +112,10 @@ order by `token`, `seq`
 {%- endmacro %}
 
 
-{# Who holds this token of a relation, and who a newer one? A plain scan, of which every leased run waits for two. #}
+{# Who holds this token of a relation, and who a newer one? #}
 {% macro ledger_holder_sql(ledger, relation, token) %}
 select to_json(struct(`token`, `invocation_id`, cast(`execution_time` as string) as `execution_time`, `user`, cast(`at` as string) as `at`,
-    `hash`, `seq`)) as `holder`
+    `seq`)) as `holder`
 from {{ ledger }}
 where `relation` = {{ ditto.literal(relation) }} and `token` >= {{ token }}
 {%- endmacro %}

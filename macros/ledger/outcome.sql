@@ -7,15 +7,11 @@
     {% do ditto.refuse_skipped(plan, commits, lease) %}
     {% set token = lease.token if lease else none %}
     {% set events = ditto.outcome_events(plan, commits, token) %}
-    {% set fence = {'relation': plan.relation, 'token': token} if lease else none %}
-    {% set marker = 'ditto:outcome:' ~ (events | last).event_id if lease else none %}
-    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, plan.ledger.hash, fence=fence, marker=marker) %}
     {% if lease %}
-        {# The fence reads the ledger, so it can collide with the appends of other models: try again, then see if it held. #}
-        {% do ditto.append_fenced(plan, 'outcome', sql) %}
+        {% set marker = ditto.append_last(plan, lease, 'outcome', events) %}
         {% do ditto.require_landed(plan, token, marker, 'took over this execution') %}
     {% else %}
-        {% do ditto.send('outcome', sql) %}
+        {% do ditto.send('outcome', ditto.ledger_append_sql(ditto.ledger_table(), events, plan.ledger.hash)) %}
     {% endif %}
     {{ return(events | last) }}
 {% endmacro %}

@@ -31,7 +31,7 @@
             {'token': token, 'base_version': open.base_version, 'version': open.base_version,
                 'undoes_until': open.undoes_until if node.config.materialized == 'fast_metadata_cleaner' else none}) %}
         {% do ditto.send('release', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
-            lease={'app': 'ditto:lease:' ~ relation, 'version': token}))) %}
+            ditto.lease_id(relation, token)))) %}
         {% do ditto.require_lease(identity, token, 'claimed the model first') %}
         {% do print('ditto: released ' ~ ditto.unfinished_name(open) ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
         {% if open.execution_time %}

@@ -23,8 +23,6 @@
 
 {% macro finish_operation(plan, lease, details) %}
     {% set event = ditto.event(plan, 'committed', plan.ledger.generation, plan.ledger.seq + 2, {'token': lease.token, 'details': tojson(details)}) %}
-    {% set marker = 'ditto:outcome:' ~ event.event_id %}
-    {% do ditto.append_fenced(plan, 'outcome', ditto.ledger_append_sql(ditto.ledger_table(), [event],
-        fence={'relation': plan.relation, 'token': lease.token}, marker=marker)) %}
+    {% set marker = ditto.append_last(plan, lease, 'outcome', [event]) %}
     {% do ditto.require_landed(plan, lease.token, marker, 'took over this operation') %}
 {% endmacro %}

@@ -58,12 +58,31 @@ def test_the_first_event_of_a_relation_has_no_event_before_it(ditto: Ditto) -> N
     assert "cast(null as string) as `prev_hash`" in ditto.ledger_append_sql(LEDGER, [event(ditto)])
 
 
-def test_a_lease_is_a_transaction_of_its_own_and_a_fence_a_condition(ditto: Ditto) -> None:
-    lease = {"app": "ditto:lease:demo.it's", "version": 3}
-    text = sql(ditto.ledger_append_sql(LEDGER, [event(ditto)], lease=lease))
-    assert r"with ('txnAppId' = 'ditto:lease:demo.it\'s', 'txnVersion' = '3') select" in text
-    fenced = sql(ditto.ledger_append_sql(LEDGER, [event(ditto)], fence={"relation": "demo.visits", "token": 3}))
-    assert fenced.endswith("where " + ditto.fence_condition(LEDGER, "demo.visits", 3))
+def test_a_lease_is_a_transaction_of_its_own(ditto: Ditto) -> None:
+    lease = ditto.lease_id("demo.it's", 3)
+    text = sql(ditto.ledger_append_sql(LEDGER, [event(ditto)], lease=lease, marker="m"))
+    options = r"'txnAppId' = 'ditto:lease:demo.it\'s', 'txnVersion' = '9', 'userMetadata' = 'm'"
+    assert f"with ({options}) select" in text
+
+
+def test_what_a_holder_appends_is_newer_than_its_claim_and_older_than_the_next(ditto: Ditto) -> None:
+    steps = ["claim", "give_up", "outcome"]
+    ids = [ditto.lease_id("demo.visits", token, step) for token in (1, 2) for step in steps]
+    versions = [made["version"] for made in ids]
+    assert versions == sorted(set(versions)) and {made["app"] for made in ids} == {"ditto:lease:demo.visits"}
+    assert ditto.lease_id("demo.visits", 2)["version"] == versions[3]
+
+
+def test_a_stamped_event_is_the_same_however_often_it_is_sent(ditto: Ditto) -> None:
+    """Its time and user are literals then, so the hash that the stamp gave is the hash that is appended."""
+    stamp = sql(ditto.ledger_stamp_sql(event(ditto), "the last hash"))
+    assert "current_timestamp() as `at`" in stamp and "current_user() as `user`" in stamp and "from `demo`" not in stamp
+    stamped = event(ditto, at=1728259200000000, user="ann")
+    text = sql(ditto.ledger_append_sql(LEDGER, [stamped], "the last hash"))
+    assert "timestamp_micros(1728259200000000) as `at`" in text and "cast('ann' as string) as `user`" in text
+    values = stamp[stamp.index("from (select *") + len("from (") : stamp.rindex(")")].strip()
+    values = values.replace("current_timestamp()", "timestamp_micros(1728259200000000)")
+    assert values.replace("current_user()", "cast('ann' as string)") in text
 
 
 def test_values_of_an_event_are_escaped_and_typed(ditto: Ditto) -> None:
@@ -285,7 +304,7 @@ INTENT = {
 def test_a_release_takes_the_lease(ditto: Ditto) -> None:
     context, (statement,) = release(ditto, [INTENT], HOLDER)
     assert statement.startswith("begin declare exit handler for sqlstate '2D521' begin end; insert into")
-    assert "with ('txnAppId' = 'ditto:lease:demo.visits', 'txnVersion' = '3')" in statement
+    assert "with ('txnAppId' = 'ditto:lease:demo.visits', 'txnVersion' = '9')" in statement
     assert "cast('released' as string) as `event`" in statement
     assert "cast(null as bigint) as `base_version`" in statement
     assert "released execution 2024-10-05 00:00:00 of visits (invocation lost of ann" in "\n".join(context.logs)

@@ -218,14 +218,21 @@ def test_an_append_that_collides_is_repeated_by_the_engine(ditto: Ditto) -> None
 @pytest.mark.parametrize("verdict", [None, "conflict"])
 def test_the_last_event_lands_or_the_error_says_why_not(ditto: Ditto, verdict: str | None) -> None:
     sent: list[str] = []
-    macros = {"send": lambda name, text: sent.append(name), "verdict": lambda result: verdict}
+    macros = {
+        "send": lambda name, text: sent.append(name),
+        "verdict": lambda result: verdict,
+        "ledger_append_sql": lambda ledger, events, last, lease, marker: f"{last} {lease['version']} {marker}",
+        "patient_sql": lambda text: sent.append(text),
+    }
     context = ditto.with_context(macros=macros)
     plan = {"subject": "stateful_merge model devices", "model": "devices", "execution_time": "2024-10-07 00:00:00"}
+    plan["relation"] = "demo.devices"
+    args = (plan, {"token": 3, "hash": "of the claim"}, "outcome", [{"event_id": "e1"}, {"event_id": "e2"}])
     if verdict is None:
-        context.append_fenced(plan, "outcome", "insert into l select 1")
+        assert context.append_last(*args) == "ditto:outcome:e2"
     else:
         with pytest.raises(CompilationError) as raised:
-            context.append_fenced(plan, "outcome", "insert into l select 1")
-        assert "too many other runs that append to the ledger" in str(raised.value)
+            context.append_last(*args)
+        assert "too many other changes of the ledger" in str(raised.value)
         assert "dbt run --select devices --vars '{execution_date: 2024-10-07}'" in str(raised.value)
-    assert sent == ["outcome"]
+    assert sent == ["of the claim 11 ditto:outcome:e2", "outcome"]

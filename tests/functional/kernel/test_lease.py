@@ -130,7 +130,7 @@ def zombie_writes_nothing(project: Project, package: Ditto, relation: str, newes
         insert = package.fenced_insert_sql(settings, columns, rows, "id = 1", tag, fence, token)
         event = package.event(identity(project, f"run-{token}"), "committed", 1, 99, {"version": 1, "token": token})
         append = package.ledger_append_sql(
-            package.ledger_table(), [event], fence={"relation": relation, "token": token}
+            package.ledger_table(), [event], lease=package.lease_id(relation, token, "outcome")
         )
         return [
             package.guarded_sql(package.merger_merge_sql(settings, columns, rows, tag, [], fence)),
