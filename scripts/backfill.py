@@ -342,7 +342,14 @@ def replay(dbt: Dbt, given: argparse.Namespace, work: Work, skipped: int) -> Non
             again = command_for(given, resume=True) if chained else command_for(given, first=short(date))
             raise Stop(f"{stop}\n\nto resume, once that is repaired:\n  {again}") from None
     if work.at_the_end:
-        run(dbt, work.at_the_end, dates[-1], f"at the end  {short(dates[-1])}")
+        try:
+            run(dbt, work.at_the_end, dates[-1], f"at the end  {short(dates[-1])}")
+        except Stop as stop:
+            words = ["dbt", "run", "--select", *work.at_the_end, *dbt.options]
+            words += ["--vars", json.dumps({**dbt.variables, "execution_date": short(dates[-1])})]
+            raise Stop(
+                f"{stop}\n\nall dates are done; once that is repaired, what is left:\n  {shlex.join(words)}"
+            ) from None
 
 
 def conclude(given: argparse.Namespace, work: Work) -> None:

@@ -36,8 +36,10 @@ def code(text: str) -> str:
 def crashes(lines: list[Line]) -> Iterator[str]:
     yield from (
         "The statements are discovered by recording an undisturbed run, so that a new one is covered by itself. The",
-        "run dies at the point, and the same command runs again. What is compared: rows, `ditto_state`, unfinished",
-        "executions, objects that are left behind, views that lead nowhere, and the chain of the ledger.",
+        "run dies before each one that changes something, and after the last one, and the same command runs again.",
+        "To die after one of the others, or before one that only reads, leaves the same tables as to die before the",
+        "next one. What is compared: rows, `ditto_state`, unfinished executions, objects that are left behind, views",
+        "that lead nowhere, and the chain of the ledger.",
         "",
     )
     cases = (
@@ -54,10 +56,22 @@ def crashes(lines: list[Line]) -> Iterator[str]:
     )
 
 
+def summary(lines: list[Line]) -> Iterator[str]:
+    """For the screen: how many points of each pattern and mode held."""
+    found = [line for line in lines if line["kind"] == "crash"]
+    modes = list(dict.fromkeys(line["mode"] for line in found))
+    points = Counter((line["pattern"], line["mode"]) for line in found)
+    if found:
+        yield f"{'crashes that held':<24}" + "".join(f"{mode:>14}" for mode in modes)
+    for pattern in dict.fromkeys(line["pattern"] for line in found):
+        yield f"  {pattern:<22}" + "".join(f"{points[pattern, mode] or '':>14}" for mode in modes)
+
+
 def kills(lines: list[Line]) -> Iterator[str]:
     yield from (
         "*dbt*: the client is killed, the server goes on, and the same command runs at once beside what the server",
-        "still does. *everything*: the server is killed too, started again, and the same command runs.",
+        "still does. *asleep*: the client is stopped, another one takes over, and then the first one wakes up.",
+        "*everything*: the server is killed too, started again, and the same command runs.",
         "",
     )
     keys = ("depth", "pattern", "mode", "statement", "fell")
@@ -114,14 +128,22 @@ SECTIONS = {
     "bad input": ("Bad input", plain("group")),
     "load": ("Load", load),
 }
-NAMES = {"crash": "crashes", "kill": "kills", "round": "rounds of several processes", "cut": "cut connections"}
-NAMES |= {"lost": "lost executors and workers", "history": "random histories", "bad input": "cases of bad input"}
+NAMES = {
+    "crash": "crashes",
+    "kill": "kills",
+    "asleep": "clients put to sleep",
+    "round": "rounds of several processes",
+    "cut": "cut connections",
+    "lost": "lost executors and workers",
+    "history": "random histories",
+    "bad input": "cases of bad input",
+}
 
 
 def page(titles: dict[str, str], results: Mapping[str, Result], minutes: int, commit: str) -> str:
     """`results` has what held for the files as they are; what did not run, or not to its end, is called so."""
     lines = [line for result in results.values() for line in result.lines]
-    numbers = Counter(line["kind"] for line in lines)
+    numbers = Counter("asleep" if line.get("depth") == "asleep" else line["kind"] for line in lines)
     tests = sum(result.tests for result in results.values())
     text = [
         "# Proof",

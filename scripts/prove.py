@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proof_page import page
+from proof_page import page, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "docs" / "proof"
@@ -63,6 +63,7 @@ PARTS = {
         "Every command dies before and after each statement that changes something; then the same command again",
         CRASHES,
         (f"{CHAOS}/test_crash.py", f"{CHAOS}/test_crash_files.py"),
+        {"DITTO_CRASH_POINTS": "all"},
     ),
     "histories": Part(
         "Random histories of runs, replays, corrections, crashes and operations, against a model of a few lines",
@@ -224,6 +225,8 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
         for name, part in PARTS.items()
     }
     environment = {key: value for name in own for key, value in PARTS[name].environment.items()}
+    # What the shell says about sizes and seeds would be a smaller proof under the same name.
+    inherited = {key: value for key, value in os.environ.items() if key == "DITTO_HOME" or not key.startswith("DITTO_")}
     environment |= {"DITTO_PROOF_PARTS": json.dumps(told), "PYTHONPATH": f"{ROOT}:{ROOT}/scripts/lib"}
     # The one variable that wins over the command line, so over the profile.
     environment |= {"_JAVA_OPTIONS": SHORT_LIFE if lane == OWN_SERVERS else LONG_LIFE}
@@ -231,7 +234,7 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-p", "proof_record", *tests, "-m", "", "-v"],
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={**inherited, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -256,6 +259,27 @@ def by_the_clock(tried: dict[str, str], states: dict[str, str], seconds: float) 
     return round(sum(run["seconds"] for run in runs) / 60)
 
 
+def forget(parts: list[str]) -> None:
+    """Their records, and the time that they took."""
+    for name in parts:
+        (RECORDS / f"{name}.jsonl").unlink(missing_ok=True)
+    clock = RECORDS / "clock.json"
+    runs = json.loads(clock.read_text()) if clock.exists() else []
+    for run in runs:
+        run["tried"] = {name: state for name, state in run["tried"].items() if name not in parts}
+    clock.write_text(json.dumps([run for run in runs if run["tried"]]) + "\n")
+
+
+def forget_changed(chosen: list[str], states: dict[str, str]) -> list[str]:
+    """What ran while its files were changed says nothing about either state."""
+    names = tracked()
+    imports.cache_clear()
+    changed = [name for name in chosen if fingerprint(PARTS[name], names) != states[name]]
+    if changed:
+        forget(changed)
+    return changed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(PARTS), action="append", help="one part; may be given several times")
@@ -269,8 +293,8 @@ def main() -> None:
         return {name: result_of(recorded(RECORDS / f"{name}.jsonl", states[name])) for name in PARTS}
 
     chosen = [name for name in PARTS if name in (options.only or PARTS)]
-    for name in chosen if options.again else ():
-        (RECORDS / f"{name}.jsonl").unlink(missing_ok=True)
+    if options.again:
+        forget(chosen)
     before = known()
     for name in [name for name in chosen if before[name].green]:
         progress.say(name, "green for these files, not run again (--again does)")
@@ -279,9 +303,12 @@ def main() -> None:
         with ThreadPoolExecutor(options.jobs) as jobs:
             list(jobs.map(lambda lane: run(lane, chosen, states, progress), LANES))
     finally:
+        for name in forget_changed(chosen, states):
+            progress.say(name, "files that it depends on were changed meanwhile: not on record")
         results = known()
         minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)
         PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes, commit()))
+    print("\n".join(["", *summary([line for result in results.values() for line in result.lines])]))
     green = [name for name, result in results.items() if result.green]
     print(f"\n{len(green)} of {len(PARTS)} parts are green; {PAGE.relative_to(ROOT)} says what was tried.")
     if left := [name for name in chosen if name not in green]:

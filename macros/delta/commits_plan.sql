@@ -59,6 +59,15 @@
 {% endmacro %}
 
 
+{# Who made the newest commit: the run whose tag it carries, or whom Delta names. #}
+{% macro describe_newest(commits) %}
+    {% for commit in commits if commit.tag %}
+        {{ return('invocation ' ~ commit.tag.invocation_id ~ ' for execution ' ~ commit.tag.execution_time ~ ', version ' ~ commit.version ~ ' at ' ~ commit.at) }}
+    {% endfor %}
+    {{ return(ditto.describe_commits(commits)) }}
+{% endmacro %}
+
+
 {# Somebody else changed rows while a leased run was at work: what this run was applied to is not what the ledger would say. #}
 {% macro refuse_interference(plan, commits) %}
     {% if not plan.undoes_until or plan.made_anew or plan.seen is none %}

@@ -9,17 +9,28 @@
     {% do event.update({'at': stamp['at'], 'user': stamp['user']}) %}
     {% set marker = 'ditto:claim:' ~ event.event_id %}
     {% do ditto.send('claim', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], plan.ledger.hash,
-        ditto.lease_id(plan.relation, token), marker))) %}
+        ditto.claim_id(plan.relation, plan.ledger), marker))) %}
     {% do ditto.require_landed(plan, token, marker, 'claimed the model first') %}
-    {{ return({'token': token, 'hash': stamp['hash']}) }}
+    {{ return({'token': token, 'hash': stamp['hash'], 'given_up': false}) }}
 {% endmacro %}
 
 
 {# The transaction id of what a token's holder appends. Delta takes only what is newer than all before: of two claims of one token the
-   first; nothing of a holder once the next token is claimed; and a statement that is sent again counts once. #}
+   first; nothing of a holder once the next token is claimed; and a statement that is sent again counts once.
+   `end`: the outcome, or that the lease is given up. `correction`: an outcome after it was given up. #}
 {% macro lease_id(relation, token, step='claim') %}
-    {% set steps = ['claim', 'give_up', 'outcome'] %}
+    {% set steps = ['claim', 'end', 'correction'] %}
     {{ return({'app': 'ditto:lease:' ~ relation, 'version': token * steps | length + steps.index(step)}) }}
+{% endmacro %}
+
+
+{# Whoever takes over or releases an unfinished run competes with its end: it is not taken over once it has ended, and does not end once
+   it was. So the next token has one holder, whether the claimants have seen the end or not. #}
+{% macro claim_id(relation, ledger) %}
+    {% for open in ledger.unfinished %}
+        {{ return(ditto.lease_id(relation, open.token, 'end')) }}
+    {% endfor %}
+    {{ return(ditto.lease_id(relation, (ledger.token or 0) + 1)) }}
 {% endmacro %}
 
 
@@ -29,7 +40,7 @@
     {% for row in ditto.fetch('describe history ' ~ ditto.ledger_table() ~ ' limit 20') if row['userMetadata'] == marker %}
         {{ return('') }}
     {% endfor %}
-    {% do ditto.require_lease(plan, token, what_happened) %}
+    {% do ditto.require_lease(plan, token, what_happened, marker.split(':')[-1]) %}
 {% endmacro %}
 
 
@@ -37,18 +48,21 @@
 {% macro give_up(plan, lease, undoes_until=none) %}
     {% set event = ditto.event(plan if undoes_until else dict(plan, mode='undone'), 'released', plan.ledger.generation, plan.ledger.seq + 2,
         {'token': lease.token, 'base_version': plan.base_version, 'version': plan.head, 'undoes_until': undoes_until}) %}
-    {% do ditto.append_last(plan, lease, 'give_up', [event]) %}
+    {% set marker = ditto.append_last(plan, lease, 'give_up', [event]) %}
     {# Should the engine take the rows after all, the outcome comes after this event. #}
     {% do plan.ledger.update({'seq': plan.ledger.seq + 1}) %}
+    {% do lease.update({'given_up': true}) %}
+    {{ return(marker) }}
 {% endmacro %}
 
 
 {# What ends a leased run: nothing lands once another run has claimed the model. It reads nothing, so other models' appends are not in
    its way; should the claim come at the same moment, it is tried again, and skipped. #}
-{% macro append_last(plan, lease, step, events) %}
-    {% set marker = 'ditto:' ~ step ~ ':' ~ (events | last).event_id %}
-    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, lease.hash, ditto.lease_id(plan.relation, lease.token, step), marker) %}
-    {% if ditto.verdict(ditto.send(step, ditto.patient_sql(sql))) == 'conflict' %}
+{% macro append_last(plan, lease, name, events) %}
+    {% set marker = 'ditto:' ~ name ~ ':' ~ (events | last).event_id %}
+    {% set id = ditto.lease_id(plan.relation, lease.token, 'correction' if lease.given_up else 'end') %}
+    {% set sql = ditto.ledger_append_sql(ditto.ledger_table(), events, lease.hash, id, marker) %}
+    {% if ditto.verdict(ditto.send(name, ditto.patient_sql(sql))) == 'conflict' %}
         {% do ditto.error(plan.subject, 'too many other changes of the ledger ' ~ ditto.ledger_table() ~ ' at the same time',
             'a moment in which this run can append to it; it counts as unfinished',
             ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else 'run the operation again') %}
@@ -57,23 +71,35 @@
 {% endmacro %}
 
 
-{# Who holds the newest token? Anybody else: stop, and say who. #}
-{% macro require_lease(plan, token, what_happened) %}
+{# Who holds the newest token? Anybody else: stop, and say who. With `event_id`: that this event is there is enough. #}
+{% macro require_lease(plan, token, what_happened, event_id=none) %}
+    {% set claims = ditto._claims(plan, token) %}
+    {% if event_id and event_id in claims | map(attribute='event_id') %}
+        {{ return('') }}
+    {% endif %}
+    {% set holder = claims | last if claims else none %}
+    {% set again = ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else 'run the operation again' %}
+    {% if holder is none and plan.ledger.unfinished %}
+        {% do ditto.error(plan.subject, 'that the run it was about to take over has ended: ' ~ ditto.describe_holder(ditto._claims(plan, token - 1) | last),
+            'an unfinished one', again) %}
+    {% elif holder is none %}
+        {% do ditto.error(plan.subject, 'a ledger that skipped the claim of this run, though nobody else has one: ' ~ ditto.ledger_table()
+            ~ ' was restored to an older version, or is written by an older ditto', 'a ledger that has all that was written to it',
+            'bring its newest version back: describe history ' ~ ditto.ledger_table() ~ ' tells which; then ' ~ again) %}
+    {% elif holder.token != token or holder.invocation_id != plan.invocation_id %}
+        {% do ditto.error(plan.subject, 'another run ' ~ what_happened ~ ': ' ~ ditto.describe_holder(holder),
+            'one run of a model at a time', 'wait until the other one is done, then ' ~ again) %}
+    {% endif %}
+    {{ return(holder) }}
+{% endmacro %}
+
+
+{% macro _claims(plan, token) %}
     {% set claims = [] %}
     {% for row in ditto.fetch(ditto.ledger_holder_sql(ditto.ledger_table(), plan.relation, token)) %}
         {% do claims.append(fromjson(row['holder'])) %}
     {% endfor %}
-    {% set holder = claims | sort(attribute='token,seq') | last if claims else none %}
-    {% if holder is none or holder.token != token or holder.invocation_id != plan.invocation_id %}
-        {% do ditto.error(
-            plan.subject,
-            'another run ' ~ what_happened ~ (': ' ~ ditto.describe_holder(holder) if holder else ''),
-            'one run of a model at a time',
-            'wait until the other one is done, then ' ~ (ditto.run_command(plan.model, plan.execution_time) if plan.execution_time
-                else 'run the operation again')
-        ) %}
-    {% endif %}
-    {{ return(holder) }}
+    {{ return(claims | sort(attribute='token,seq')) }}
 {% endmacro %}
 
 

@@ -38,6 +38,7 @@ comment 'ditto: what every execution intended and did. Append only.'
 tblproperties (
     'delta.appendOnly' = 'true',
     'delta.autoOptimize.autoCompact' = 'true',
+    'delta.dataSkippingStatsColumns' = 'relation',
     'delta.checkpointInterval' = '50'
 )
 {%- endmacro %}

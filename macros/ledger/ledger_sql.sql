@@ -115,7 +115,7 @@ order by `token`, `seq`
 {# Who holds this token of a relation, and who a newer one? #}
 {% macro ledger_holder_sql(ledger, relation, token) %}
 select to_json(struct(`token`, `invocation_id`, cast(`execution_time` as string) as `execution_time`, `user`, cast(`at` as string) as `at`,
-    `seq`)) as `holder`
+    `seq`, `event_id`)) as `holder`
 from {{ ledger }}
 where `relation` = {{ ditto.literal(relation) }} and `token` >= {{ token }}
 {%- endmacro %}

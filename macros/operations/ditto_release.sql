@@ -11,34 +11,40 @@
     {% if not ledger.unfinished %}
         {% do print('ditto: ' ~ model ~ ' has no unfinished execution, nothing to release') %}
     {% endif %}
-    {% for open in ledger.unfinished if node.config.materialized == 'stateful_merge' and open.execution_time %}
-        {% do ditto.release_stateful_merge(node, ledger, open) %}
-    {% endfor %}
-    {% for open in ledger.unfinished if node.config.materialized != 'stateful_merge' or not open.execution_time %}
-        {% if node.config.materialized == 'fast_metadata_cleaner' and open.mode == 'full_refresh' %}
-            {% do ditto.error('ditto_release of ' ~ model, 'a full refresh that did not finish: ' ~ ditto.describe_holder(open),
-                'to finish it: other units may be dropped already, and nothing would tell which',
-                ditto.run_command(model, open.execution_time, ' --full-refresh')) %}
-        {% endif %}
-        {% do ditto.refuse_release_of_shown(node, open) if node.config.materialized == 'proxy_view' and open.execution_time %}
-        {% set identity = {'relation': relation, 'pattern': node.config.materialized,
-            'mode': 'undone' if node.config.materialized == 'proxy_view' and open.execution_time else open.mode,
-            'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
-            'model': model, 'table': relation} %}
-        {# A token of its own: should the run still be alive, it is fenced off. #}
-        {% set token = ledger.token + loop.index %}
-        {% set event = ditto.event(identity, 'released', ledger.generation, ledger.seq + loop.index,
-            {'token': token, 'base_version': open.base_version, 'version': open.base_version,
-                'undoes_until': open.undoes_until if node.config.materialized == 'fast_metadata_cleaner' else none}) %}
-        {% do ditto.send('release', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
-            ditto.lease_id(relation, token)))) %}
-        {% do ditto.require_lease(identity, token, 'claimed the model first') %}
+    {% for open in ledger.unfinished %}
+        {% set undoes = node.config.materialized == 'stateful_merge' and open.execution_time %}
+        {% set told = ditto.release_stateful_merge(node, ledger, open) if undoes else ditto._release_in_ledger(node, relation, ledger, open) %}
         {% do print('ditto: released ' ~ ditto.unfinished_name(open) ~ ' of ' ~ model ~ ' (' ~ ditto.describe_holder(open) ~ ')') %}
-        {% if open.execution_time %}
-            {% do print('       what it wrote before it stopped is still ' ~ ('a table that nobody sees' if node.config.materialized == 'proxy_view' else 'in the table') ~ '; to apply it: '
-                ~ ditto.run_command(model, open.execution_time)) %}
-        {% endif %}
+        {% for line in told %}
+            {% do print('       ' ~ line) %}
+        {% endfor %}
     {% endfor %}
+{% endmacro %}
+
+
+{# What the execution wrote stays. #}
+{% macro _release_in_ledger(node, relation, ledger, open) %}
+    {% set pattern = node.config.materialized %}
+    {% if pattern == 'fast_metadata_cleaner' and open.mode == 'full_refresh' %}
+        {% do ditto.error('ditto_release of ' ~ node.name, 'a full refresh that did not finish: ' ~ ditto.describe_holder(open),
+            'to finish it: other units may be dropped already, and nothing would tell which',
+            ditto.run_command(node.name, open.execution_time, ' --full-refresh')) %}
+    {% endif %}
+    {% set unseen = pattern == 'proxy_view' and open.execution_time %}
+    {% do ditto.refuse_release_of_shown(node, open) if unseen %}
+    {% set identity = {'relation': relation, 'pattern': pattern, 'mode': 'undone' if unseen else open.mode,
+        'execution_time': open.execution_time, 'invocation_id': invocation_id, 'subject': ditto.subject(node),
+        'model': node.name, 'table': relation, 'ledger': ledger} %}
+    {# A token of its own: should the run still be alive, it is fenced off. #}
+    {% set token = ledger.token + 1 %}
+    {% set event = ditto.event(identity, 'released', ledger.generation, ledger.seq + 1,
+        {'token': token, 'base_version': open.base_version, 'version': open.base_version,
+            'undoes_until': open.undoes_until if pattern == 'fast_metadata_cleaner' else none}) %}
+    {% do ditto.send('release', ditto.compare_and_set_sql(ditto.ledger_append_sql(ditto.ledger_table(), [event], ledger.hash,
+        ditto.claim_id(relation, ledger)))) %}
+    {% do ditto.require_lease(identity, token, 'claimed the model first') %}
+    {{ return(['what it wrote before it stopped is still ' ~ ('a table that nobody sees' if unseen else 'in the table') ~ '; to apply it: '
+        ~ ditto.run_command(node.name, open.execution_time)] if open.execution_time else []) }}
 {% endmacro %}
 
 

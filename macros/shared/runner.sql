@@ -28,6 +28,8 @@
             {% do ditto.guarded_write(plan, step, run.lease) %}
         {% elif step.kind == 'check' %}
             {% do ditto.refuse_problems(plan, step, run.lease) %}
+        {% elif step.kind == 'renew' %}
+            {% do ditto.renew_head(plan, step) %}
         {% elif step.kind == 'upkeep' %}
             {% do ditto.keep_properties(step) %}
         {% elif step.kind == 'outcome' %}
@@ -64,7 +66,8 @@
         {% do log('ditto: ' ~ plan.subject ~ ': another run committed first, attempt ' ~ attempt ~ ' of ' ~ max_attempts) %}
     {% endfor %}
     {% do ditto.error(
-        plan.subject, 'other runs of this model committed to ' ~ plan.table ~ ' during each of ' ~ max_attempts ~ ' attempts',
+        plan.subject, 'other runs of this model committed to ' ~ plan.table ~ ' during each of ' ~ max_attempts ~ ' attempts, the last of them: '
+            ~ ditto.describe_newest(ditto.commits(plan.table, 1)),
         'few simultaneous runs of one model; nothing of this one was written',
         'run it again' ~ (': ' ~ ditto.run_command(plan.model, plan.execution_time) if plan.execution_time else '')
     ) %}
@@ -101,7 +104,8 @@
 {% macro explain_refusal(plan, step, lease=none) %}
     {% do ditto.refuse_problems(plan, step, lease) %}
     {% if lease and not plan.undo %}
-        {% do ditto.give_up(plan, lease) %}
+        {# What follows may be taken after all, so nobody else may have taken over by then. #}
+        {% do ditto.require_landed(plan, lease.token, ditto.give_up(plan, lease), 'took over this execution') %}
     {% endif %}
     {% do ditto.send(step.name, step.sql) %}
 {% endmacro %}

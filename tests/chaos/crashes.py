@@ -1,8 +1,8 @@
 """The crash harness: kill a command at any statement that changes something, run it again, compare.
 
 The statements are discovered by recording an undisturbed run, so a new one is covered by itself. Every command dies
-before each of them. To die right after one leaves the same tables as to die before the next one; so the only point
-"after" that is new is that of the last one, where all is done and nobody was told. A point at a statement that only
+before each of them. To die right after one leaves the same tables as to die before the next one, which is tried; so
+the only point "after" is that of the last one, where all is done and nobody was told. A point at a statement that only
 reads is left out: the tables are the same as at the point before it.
 
 Several models can be killed by one command, each at a statement of its own: they share what dbt, the ledger and the
@@ -210,7 +210,8 @@ def points_to_try(scenario: Scenario, sent: list[str]) -> list[Point]:
 
 
 def worth_trying(points: list[Point], mode: str) -> list[Point]:
-    """Without the points that say nothing new; `DITTO_CRASH_POINTS=all` tries them too, a number only the last ones.
+    """Without the points that say little new; `DITTO_CRASH_POINTS=all` tries them too, as ./scripts/prove does.
+    A number: only so many, the last ones.
 
     Before its first change a run has done nothing, and the undisturbed one began there: tried for one mode of each
     pattern, the normal one. After its last one it is complete; where every attempt repeats one and the same execution,

@@ -30,7 +30,9 @@ REFUSALS = {
     "claimed first": rf"another run claimed the model first: {HOLDER}",
     "taken over": rf"another run took over this execution: {HOLDER}",
     "unfinished": rf"did not finish \([a-z_ ]+\): {HOLDER}",
-    "conflict": r"other runs of this model committed to \S+ during each of 5 attempts",
+    "ended": rf"the run it was about to take over has ended: {HOLDER}",
+    "conflict": r"during each of 5 attempts, the last of them: invocation ([0-9a-f-]{36}) for execution",
+    # Nobody is in the way: an earlier execution ran after a later one, and the message says which to repeat.
     "stale": r"stale executions before this one",
 }
 

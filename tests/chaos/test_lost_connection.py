@@ -141,7 +141,7 @@ REPLAYS = ("stateful", "reinserted")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in PATTERNS if name not in ("native", "pinned", "appended")])
+@pytest.mark.parametrize("name", PATTERNS)
 def test_a_statement_that_is_sent_again(gateway: Line, name: str) -> None:
     """Its answer is lost while it runs; of a run's first one, and of all those of two patterns, also when it is done.
 

@@ -234,3 +234,22 @@ def test_what_a_ditto_model_reads_runs_on_every_date() -> None:
 
     models = [model("clean", False, "start"), model("exact", True, "clean", "seed"), model("report", False, "exact")]
     assert backfill.on_the_way(models) == {"clean", "exact"}
+
+
+def test_what_fails_at_the_end_is_all_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All dates are live then, so the whole backfill would be asked for again, or nothing."""
+
+    def run(dbt: backfill.Dbt, models: list[str], date: str, label: str) -> None:
+        if models == ["report"]:
+            raise backfill.Stop("no such column")
+
+    monkeypatch.setattr(backfill, "run", run)
+    monkeypatch.setattr(backfill, "refuse", lambda work, date: None)
+    dbt = backfill.Dbt(tmp_path, ["--target", "thrift"], {"a": "b"})
+    given = backfill.parser().parse_args(["devices", *DAYS, "--downstream"])
+    work = backfill.Work({"devices": plan(d05="live", d06="live")}, ["devices"], at_the_end=["report"])
+    with pytest.raises(backfill.Stop) as stopped:
+        backfill.replay(dbt, given, work, 0)
+    text = str(stopped.value)
+    assert text.startswith("no such column\n\nall dates are done")
+    assert 'dbt run --select report --target thrift --vars \'{"a": "b", "execution_date": "2024-10-06"}\'' in text

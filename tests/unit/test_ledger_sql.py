@@ -66,7 +66,7 @@ def test_a_lease_is_a_transaction_of_its_own(ditto: Ditto) -> None:
 
 
 def test_what_a_holder_appends_is_newer_than_its_claim_and_older_than_the_next(ditto: Ditto) -> None:
-    steps = ["claim", "give_up", "outcome"]
+    steps = ["claim", "end", "correction"]
     ids = [ditto.lease_id("demo.visits", token, step) for token in (1, 2) for step in steps]
     versions = [made["version"] for made in ids]
     assert versions == sorted(set(versions)) and {made["app"] for made in ids} == {"ditto:lease:demo.visits"}
@@ -174,6 +174,7 @@ def require(ditto: Ditto, holder: dict[str, Any] | None, token: int = 3) -> dict
         "model": "visits",
         "execution_time": "2024-10-07 00:00:00",
         "invocation_id": "me",
+        "ledger": {"unfinished": []},
     }
     context = ditto.with_context(macros={"fetch": lambda statement: rows})
     return context.require_lease(plan, token, "claimed the model first")
@@ -216,8 +217,10 @@ def test_an_operation_that_lost_the_lease_has_no_date_to_run_again(ditto: Ditto)
 
 def test_an_operation_that_meets_too_many_others(ditto: Ditto) -> None:
     plan = {"subject": "ditto_freeze of visits", "model": "visits", "execution_time": None, "table": "`a`.`b`"}
-    context = ditto.with_context(macros={"send": lambda *args: None, "verdict": lambda result: "conflict"})
-    with pytest.raises(CompilationError, match="during each of 5 attempts") as caught:
+    other = {"tag": None, "version": 7, "operation": "UPDATE", "user": "ada", "at": "noon"}
+    told = {"send": lambda *args: None, "verdict": lambda result: "conflict", "commits": lambda table, limit: [other]}
+    context = ditto.with_context(macros=told)
+    with pytest.raises(CompilationError, match="the last of them: version 7: UPDATE by ada at noon") as caught:
         context.guarded_write(plan, {"name": "outcome", "sql": "select 1"})
     assert str(caught.value).rstrip().endswith("run it again")
 
@@ -255,16 +258,41 @@ def test_the_intent_of_an_operation_has_no_time_and_stops_every_execution(ditto:
 
 
 def test_nobody_holds_it(ditto: Ditto) -> None:
-    with pytest.raises(CompilationError, match="another run claimed the model first"):
+    """A restored ledger has seen newer transaction ids than its rows tell."""
+    with pytest.raises(CompilationError, match="a ledger that skipped the claim of this run, though nobody else"):
         require(ditto, None)
+
+
+def test_an_outcome_that_landed_is_found_whoever_claimed_since(ditto: Ditto) -> None:
+    rows = [{"holder": json.dumps(HOLDER | {"seq": seq} | each)} for seq, each in enumerate(
+        ({"event_id": "mine"}, {"event_id": "theirs", "token": 4, "invocation_id": "other"})
+    )]  # fmt: skip
+    context = ditto.with_context(macros={"fetch": lambda statement: rows if "as `holder`" in statement else []})
+    plan = {"relation": "demo.visits", "subject": "s", "model": "visits", "execution_time": NOW, "invocation_id": "me"}
+    context.require_landed(plan, 3, "ditto:outcome:mine", "took over this execution")
+    with pytest.raises(CompilationError, match="another run took over this execution: invocation other"):
+        context.require_landed(plan, 3, "ditto:outcome:lost", "took over this execution")
+
+
+def test_what_takes_over_competes_with_the_end_of_the_run(ditto: Ditto) -> None:
+    """Delta takes one of the two: so what has ended is not taken over, and what was taken over does not end."""
+    outcome = ditto.lease_id("demo.visits", 3, "end")
+    assert ditto.claim_id("demo.visits", {"token": 3, "unfinished": [{"token": 3}]}) == outcome
+    assert ditto.claim_id("demo.visits", {"token": 3, "unfinished": []}) == ditto.lease_id("demo.visits", 4)
+    assert ditto.claim_id("demo.visits", {"token": 0, "unfinished": []}) == ditto.lease_id("demo.visits", 1)
 
 
 # --- ditto_release and ditto_verify ---------------------------------------------------------------------------------
 
 
 def release(
-    ditto: Ditto, unfinished: list[dict[str, Any]], holder: dict[str, Any], pattern: str = "merger"
+    ditto: Ditto,
+    unfinished: list[dict[str, Any]],
+    holder: dict[str, Any] | None,
+    pattern: str = "merger",
+    ended: dict[str, Any] | None = None,
 ) -> tuple[Ditto, list[str]]:
+    """`holder`: who has the next token then; `ended`: what the ledger says of the run that is to be released."""
     sent: list[str] = []
     node = {
         "name": "visits",
@@ -277,7 +305,10 @@ def release(
     row |= {"lease": unfinished[0] | {"event": "started"}} if unfinished else {}
 
     def fetch(statement: str) -> list[dict[str, str]]:
-        return [{"holder": json.dumps(holder)}] if "as `holder`" in statement else [{"facts": json.dumps(row)}]
+        if "as `holder`" not in statement:
+            return [{"facts": json.dumps(row)}]
+        found = holder if "`token` >= 3" in statement else ended
+        return [{"holder": json.dumps(found)}] if found else []
 
     context = ditto.with_context(
         graph={"nodes": {"model.app.visits": node}},
@@ -298,13 +329,14 @@ INTENT = {
     "invocation_id": "lost",
     "user": "ann",
     "at": "noon",
+    "token": 2,
 }
 
 
 def test_a_release_takes_the_lease(ditto: Ditto) -> None:
     context, (statement,) = release(ditto, [INTENT], HOLDER)
     assert statement.startswith("begin declare exit handler for sqlstate '2D521' begin end; insert into")
-    assert "with ('txnAppId' = 'ditto:lease:demo.visits', 'txnVersion' = '9')" in statement
+    assert "with ('txnAppId' = 'ditto:lease:demo.visits', 'txnVersion' = '7')" in statement
     assert "cast('released' as string) as `event`" in statement
     assert "cast(null as bigint) as `base_version`" in statement
     assert "released execution 2024-10-05 00:00:00 of visits (invocation lost of ann" in "\n".join(context.logs)
@@ -322,7 +354,7 @@ def test_a_released_reset_still_makes_the_rest_of_its_unit_stale(ditto: Ditto, u
 
 
 def test_an_operation_is_released_without_a_command_to_apply_it(ditto: Ditto) -> None:
-    opened = {name: value for name, value in UNFINISHED.items() if value is not None}
+    opened = {name: value for name, value in UNFINISHED.items() if value is not None} | {"token": 2}
     context, (statement,) = release(ditto, [opened], HOLDER, UNITS)
     assert "cast('released' as string) as `event`" in statement
     assert "cast('freeze' as string) as `mode`" in statement
@@ -343,6 +375,12 @@ def test_a_full_refresh_of_units_cannot_be_given_up(ditto: Ditto) -> None:
 def test_a_release_that_came_too_late_says_so(ditto: Ditto) -> None:
     with pytest.raises(CompilationError, match="another run claimed the model first: invocation other"):
         release(ditto, [INTENT], HOLDER | {"invocation_id": "other"})
+
+
+def test_a_run_that_ended_meanwhile_is_not_released(ditto: Ditto) -> None:
+    with pytest.raises(CompilationError) as caught:
+        release(ditto, [INTENT], None, ended=HOLDER | {"token": 2, "invocation_id": "lost"})
+    assert "the run it was about to take over has ended: invocation lost of ann for execution" in str(caught.value)
 
 
 def test_there_is_nothing_to_release(ditto: Ditto) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import prove
 import pytest
-from proof_page import page
+from proof_page import page, summary
 
 CRASH = {"kind": "crash", "pattern": "merger", "mode": "normal", "variant": "", "point": "before"}
 
@@ -75,6 +75,31 @@ def test_a_part_depends_on_the_package_and_on_its_own_tests() -> None:
     # Imported by what its tests import.
     assert "connection" in without("tests/functional/file_ingest/landing.py")
     assert without("README.md") == []
+
+
+def test_what_ran_while_its_files_were_changed_is_not_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove, "RECORDS", tmp_path)
+    names = prove.tracked()
+    states = {name: prove.fingerprint(part, names) for name, part in prove.PARTS.items()}
+    for name in ("load", "kills"):
+        (tmp_path / f"{name}.jsonl").write_text("{}")
+    runs = [{"tried": {"load": "x"}, "seconds": 1}, {"tried": {"load": "x", "kills": "y"}, "seconds": 2}]
+    (tmp_path / "clock.json").write_text(json.dumps(runs))
+    assert prove.forget_changed(["load", "kills"], {**states, "load": "another"}) == ["load"]
+    assert not (tmp_path / "load.jsonl").exists() and (tmp_path / "kills.jsonl").exists()
+    assert json.loads((tmp_path / "clock.json").read_text()) == [{"tried": {"kills": "y"}, "seconds": 2}]
+
+
+def test_the_matrix_on_the_screen() -> None:
+    lines = [CRASH, CRASH, {**CRASH, "mode": "replay"}, {**CRASH, "pattern": "ditto_freeze"}, {"kind": "load"}]
+    assert [line.split() for line in summary(lines)] == [
+        ["crashes", "that", "held", "normal", "replay"],
+        ["merger", "2", "1"],
+        ["ditto_freeze", "1"],
+    ]
+    assert list(summary([])) == []
 
 
 def test_every_test_of_trouble_belongs_to_a_part() -> None:

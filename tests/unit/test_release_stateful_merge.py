@@ -15,18 +15,37 @@ def commit(version: int, operation: str = "MERGE", tagged: bool = True, restored
 
 
 def release(
-    ditto: Ditto, opened: dict[str, Any], history: list[dict[str, Any]], readable: bool = True, **config: Any
-) -> tuple[list[Any], Ditto]:
-    """What is sent, and the event that ends the lease."""
+    ditto: Ditto,
+    opened: dict[str, Any],
+    history: list[dict[str, Any]],
+    readable: bool = True,
+    meanwhile: list[dict[str, Any]] | None = None,
+    **config: Any,
+) -> tuple[list[Any], list[str]]:
+    """What is sent, and the event that ends the lease; what is told.
+
+    `meanwhile`: commits of the run until it is stopped.
+    """
     seen: list[Any] = []
+    landed: list[str] = []
     commits = list(history)
 
     def send(name: str, statement: str) -> None:
-        seen.append(statement)
-        commits.insert(0, commit(commits[0]["version"] + 1, "RESTORE", tagged=False))
+        if name == "stop":
+            assert "= 4 then" in statement and "ditto.released_by" in statement
+            commits[:0] = meanwhile or []
+        else:
+            seen.append(statement)
+        operation = "SET TBLPROPERTIES" if name == "stop" else "RESTORE"
+        commits.insert(0, commit(commits[0]["version"] + 1, operation, tagged=False))
 
-    def give_up(plan: dict[str, Any], lease: dict[str, Any], undoes_until: str | None = None) -> None:
+    def give_up(plan: dict[str, Any], lease: dict[str, Any], undoes_until: str | None = None) -> str:
         seen.append((plan["execution_time"], plan["head"], undoes_until))
+        return "ditto:give_up:e"
+
+    def require_landed(plan: dict[str, Any], token: int, marker: str, what: str) -> None:
+        assert (token, marker) == (4, "ditto:give_up:e")
+        landed.append(what)
 
     package = ditto.with_context(
         macros={
@@ -36,12 +55,14 @@ def release(
             "claim": lambda plan: {"token": 4, "hash": "h"},
             "is_readable": lambda table, version: readable,
             "give_up": give_up,
+            "require_landed": require_landed,
             "send": send,
         }
     )
     ledger = facts(applied("10-05", "10-06", "10-07", "10-08"))["ledger"]
-    package.release_stateful_merge(node(**config), ledger, opened)
-    return seen, package
+    told = package.release_stateful_merge(node(**config), ledger, opened)
+    assert landed == ["took over this execution"]
+    return seen, told
 
 
 @pytest.mark.parametrize(
@@ -53,11 +74,17 @@ def release(
     ],
 )
 def test_the_table_goes_back_to_the_version_from_before(ditto: Ditto, history: list[dict[str, Any]]) -> None:
-    seen, package = release(ditto, unfinished("10-07", base_version=2, version=4), history)
+    seen, told = release(ditto, unfinished("10-07", base_version=2, version=4), history)
     assert "restore table `demo`.`devices` to version as of 4" in seen[0]
     assert "= 4 then" in seen[0]  # fenced by the token of the release
-    assert seen[1:] == [("2024-10-07 00:00:00", history[0]["version"] + 1, None)]
-    assert "the table is as it was before" in package.logs[-1]
+    assert seen[1:] == [("2024-10-07 00:00:00", history[0]["version"] + 2, None)]
+    assert "the table is as it was before" in told[0]
+
+
+def test_what_a_run_that_is_still_alive_commits_until_it_is_stopped_is_undone_too(ditto: Ditto) -> None:
+    seen, _ = release(ditto, unfinished("10-07", base_version=4, version=4), [commit(4)], meanwhile=[commit(5)])
+    assert "restore table `demo`.`devices` to version as of 4" in seen[0]
+    assert seen[1:] == [("2024-10-07 00:00:00", 7, None)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +97,7 @@ def test_the_table_goes_back_to_the_version_from_before(ditto: Ditto, history: l
 )
 def test_a_run_that_died_before_it_wrote_leaves_nothing_to_undo(ditto: Ditto, history: list[dict[str, Any]]) -> None:
     seen, _ = release(ditto, unfinished("10-07", base_version=2, version=4), history)
-    assert seen == [("2024-10-07 00:00:00", history[0]["version"], None)]
+    assert seen == [("2024-10-07 00:00:00", history[0]["version"] + 1, None)]
 
 
 def test_a_first_run_is_undone_by_emptying_the_table(ditto: Ditto) -> None:
@@ -78,7 +105,7 @@ def test_a_first_run_is_undone_by_emptying_the_table(ditto: Ditto) -> None:
     seen, _ = release(ditto, opened, [commit(1), commit(0, "CREATE TABLE", tagged=False)])
     assert "truncate table `demo`.`devices`" in seen[0]
     seen, _ = release(ditto, opened, [commit(0, "CREATE TABLE", tagged=False)])
-    assert seen == [("2024-10-05 00:00:00", 0, None)]
+    assert seen == [("2024-10-05 00:00:00", 1, None)]
     seen, _ = release(ditto, opened, [])
     assert seen == [("2024-10-05 00:00:00", None, None)]
 
@@ -94,9 +121,9 @@ def test_what_others_wrote_since_is_not_undone(ditto: Ditto) -> None:
 
 def test_without_versions_everything_from_it_on_is_stale(ditto: Ditto) -> None:
     opened = unfinished("10-07", base_version=None, version=None)
-    seen, package = release(ditto, opened, [commit(4)], versioning="history")
+    seen, told = release(ditto, opened, [commit(4)], versioning="history")
     assert seen == [("2024-10-07 00:00:00", None, "9999-12-31 00:00:00")]
-    assert "it and all later executions have to be replayed" in package.logs[-1]
+    assert "it and all later executions have to be replayed" in told[0]
 
 
 def test_a_version_that_cannot_be_read_is_not_tried(ditto: Ditto) -> None:

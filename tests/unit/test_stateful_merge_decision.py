@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from macro_harness import Ditto
+from merger_model import view
 from stateful_merge_model import (
     INCREMENT,
     ROWS,
@@ -331,6 +332,50 @@ def test_flags_go_before_everything_else(ditto: Ditto, flag: str) -> None:
 def test_a_full_refresh_that_died_is_repeated_without_the_flag(ditto: Ditto) -> None:
     known = facts(FOUR, head=5, opened=unfinished("10-07", base_version=4, version=4, mode="full_refresh"))
     assert short(decide(ditto, known)) == ("full_refresh", None, False)
+
+
+@pytest.mark.parametrize("before", [4, None])
+@pytest.mark.parametrize("mode", ["backfill", "full_refresh"])
+def test_whoever_takes_over_knows_where_the_table_was_before_all_of_it(
+    ditto: Ditto, mode: str, before: int | None
+) -> None:
+    """A release brings that version back, not what the first of the runs that died has left."""
+    known = facts(FOUR, head=6, opened=unfinished("10-07", base_version=2, version=before, mode=mode))
+    assert decide(ditto, known)["head"] == before
+    assert decide(ditto, known, full_refresh=True)["head"] == before
+
+
+# --- renewal --------------------------------------------------------------------------------------------------------
+
+
+def test_an_aged_table_gets_a_young_version_before_the_intent(ditto: Ditto) -> None:
+    made = plan(ditto, facts(FOUR, aged=True), "10-09")
+    assert names(made)[:2] == ["renew", "intent"]
+    assert "ditto.renewed_by" in made["steps"][0]["sql"]
+    known = facts(FOUR, aged=True)
+    known["ledger"]["token"] = 4
+    nobody_has_claimed_since = ditto.fence_condition("`demo`.`ditto_ledger`", "demo.devices", 4)
+    assert nobody_has_claimed_since in plan(ditto, known, "10-09")["steps"][0]["sql"]
+
+
+@pytest.mark.parametrize(("day", "base"), [("10-09", 9), ("10-07", 2)])
+def test_from_then_on_the_plan_is_about_the_young_version(ditto: Ditto, day: str, base: int) -> None:
+    sent: list[str] = []
+    macros = {"send": lambda name, statement: sent.append(name), "commits": lambda table, limit: [{"version": 9}]}
+    context = ditto.with_context(macros=macros)
+    made = plan(context, facts(FOUR, aged=True), day)
+    step = next(step for step in made["steps"] if step["name"] == "renew")
+    context.renew_head(made, step)
+    assert (made["head"], made["seen"], made["base_version"], sent) == (9, 9, base, ["renew"])
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_pinned_readers_are_shown_the_young_version_unless_something_is_stale(ditto: Ditto, stale: bool) -> None:
+    outcomes = [*FOUR, outcome("10-06", 6, 1)] if stale else FOUR
+    known = facts(outcomes, aged=True, view=view(ROWS))
+    made = plan(ditto, known, "10-07" if stale else "10-09", readers="pinned")
+    pin = next(step for step in made["steps"] if step["name"] == "renew")["pin"]
+    assert pin is None if stale else "version as of" in pin
 
 
 # --- what going back would undo -------------------------------------------------------------------------------------

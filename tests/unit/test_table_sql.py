@@ -235,4 +235,20 @@ def test_the_last_event_lands_or_the_error_says_why_not(ditto: Ditto, verdict: s
             context.append_last(*args)
         assert "too many other changes of the ledger" in str(raised.value)
         assert "dbt run --select devices --vars '{execution_date: 2024-10-07}'" in str(raised.value)
-    assert sent == ["of the claim 11 ditto:outcome:e2", "outcome"]
+    assert sent == ["of the claim 10 ditto:outcome:e2", "outcome"]
+
+
+def test_an_outcome_after_the_lease_was_given_up_is_a_correction(ditto: Ditto) -> None:
+    ids: list[int] = []
+    macros = {
+        "send": lambda name, text: None,
+        "verdict": lambda result: None,
+        "ledger_append_sql": lambda ledger, events, last, lease, marker: ids.append(lease["version"]) or "",
+        "event": lambda *args: {"event_id": "e"},
+    }
+    context = ditto.with_context(macros=macros)
+    plan = {"relation": "demo.devices", "ledger": {"generation": 1, "seq": 4}, "base_version": 1, "head": 1}
+    lease = {"token": 3, "hash": "h", "given_up": False}
+    assert context.give_up(plan, lease) == "ditto:give_up:e"
+    context.append_last(plan, lease, "outcome", [{"event_id": "o"}])
+    assert ids == [10, 11]

@@ -55,10 +55,14 @@ def test_a_run_that_lost_against_another_one_tries_again(ditto: Ditto) -> None:
 
 def test_a_run_that_always_loses_gives_up_and_says_so(ditto: Ditto) -> None:
     context, sent = engine(ditto, *["conflict"] * 9)
+    tag = {"invocation_id": "other", "execution_time": "2024-10-08 00:00:00"}
+    macros = context._overrides["macros"] | {"commits": lambda table, n: [{"tag": tag, "version": 7, "at": "noon"}]}
+    context = context.with_context(macros=macros)
     with pytest.raises(CompilationError) as caught:
         context.guarded_write(PLAN, write())
     assert len(sent) == 5
     assert "other runs of this model committed to `demo`.`visits` during each of 5 attempts" in str(caught.value)
+    assert "invocation other for execution 2024-10-08 00:00:00, version 7 at noon" in str(caught.value)
     assert "dbt run --select visits --vars '{execution_date: 2024-10-07}'" in str(caught.value)
 
 
@@ -210,3 +214,20 @@ def test_the_constraints_are_looked_at_when_the_keys_are_right(ditto: Ditto) -> 
     with pytest.raises(CompilationError) as caught:
         context.guarded_write(PLAN, write(constraints=constraints))
     assert "that break a constraint of t; the first of them:\n      - id > 0: {}" in str(caught.value)
+
+
+def test_the_engine_is_asked_again_only_while_nobody_else_has_taken_over(ditto: Ditto) -> None:
+    """What cannot be explained is sent once more; what it then writes needs an outcome of this run."""
+    context, sent = engine(ditto, "refused")
+    asked: list[tuple[int, str]] = []
+
+    def require_landed(plan: dict[str, Any], token: int, marker: str, what: str) -> None:
+        asked.append((token, marker))
+        raise CompilationError(what)
+
+    macros = {"give_up": lambda plan, lease: "ditto:give_up:e", "require_landed": require_landed}
+    context = context.with_context(macros={**context._overrides["macros"], **macros})
+    with pytest.raises(CompilationError, match="took over this execution"):
+        context.guarded_write(PLAN | {"undo": False}, write(), {"token": 3, "hash": "h"})
+    assert asked == [(3, "ditto:give_up:e")]
+    assert len(sent) == 1

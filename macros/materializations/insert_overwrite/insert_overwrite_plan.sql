@@ -25,7 +25,8 @@
     {% set before = ditto._check_steps(write) + [{'kind': 'intent', 'name': 'intent'}] if leased else [] %}
     {% set plan = ditto.new_plan(settings, facts, mode, before + made.steps + steps + [{'kind': 'outcome', 'name': 'outcome'}]) %}
     {% set in_two = settings.overwrite == 'delete_insert' %}
-    {% do plan.update({'undo': plan.undo or in_two, 'must_commit': in_two}) %}
+    {# Without Delta a statement that fails may have removed files, and those before it have replaced their partitions. #}
+    {% do plan.update({'undo': plan.undo or in_two or settings.file_format != 'delta', 'must_commit': in_two}) %}
     {{ return(plan) }}
 {% endmacro %}
 

@@ -6,7 +6,6 @@
     {{ run_hooks(pre_hooks) }}
 
     {% set facts = ditto.stateful_merge_facts(model, settings, sql) %}
-    {% do ditto.renew_head(settings, facts) %}
     {% set plan = ditto.stateful_merge_plan(model, settings, facts, sql) %}
     {% set outcome = ditto.run_plan(plan) %}
     {% do ditto.report(plan, outcome) %}
@@ -32,6 +31,7 @@
     {% else %}
         {% do facts.update({'history': ditto.history_facts(settings) if sql is not none}) %}
     {% endif %}
+    {% do facts.update({'aged': ditto.is_aged(settings, facts)}) %}
     {% do facts.update({'key_range': ditto.merger_key_range(settings, facts, sql) if sql and settings.versioning == 'delta' else []}) %}
     {{ return(facts) }}
 {% endmacro %}

@@ -18,8 +18,9 @@
     } %}
     {% if settings.dry or settings.full_refresh or (own and own[0].mode == 'full_refresh') %}
         {% do decision.update(ditto.plan_mode(settings, facts)) %}
-        {# Made anew, the table has only this execution. #}
-        {% do decision.update({'become_stale': [], 'stale': [], 'stale_before': [], 'missing': []}) %}
+        {# Made anew, the table has only this execution. Given up, it goes back to where it was before the first of those that died. #}
+        {% do decision.update({'become_stale': [], 'stale': [], 'stale_before': [], 'missing': [],
+            'head': own[0].version if own else facts.head}) %}
     {% elif own %}
         {% do decision.update(ditto._takeover(facts, own[0])) %}
     {% elif not chain.live %}
@@ -56,7 +57,7 @@
     {{ return({
         'mode': 'takeover', 'reason': 'invocation ' ~ open.invocation_id ~ ' did not finish',
         'restore': open.base_version, 'truncate': open.base_version is none and facts.has_rows,
-        'head': facts.head if open.version is none else open.version, 'since': open.version, 'stale_before': [], 'missing': []
+        'head': open.version, 'since': open.version, 'stale_before': [], 'missing': []
     }) }}
 {% endmacro %}
 

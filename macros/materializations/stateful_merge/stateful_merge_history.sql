@@ -30,7 +30,7 @@
         {% set write = [{'kind': 'write', 'name': 'rebuild', 'sql': ditto.fenced_sql(
             ditto.history_rebuild_sql(settings, made.columns, raw.columns, ditto.tag(dict(settings, mode=decision.mode))), fence, script=true)}] %}
     {% endif %}
-    {{ return({'before': before, 'made': made.steps + raw.steps, 'write': [load] + write, 'after': []}) }}
+    {{ return({'renew': [], 'before': before, 'made': made.steps + raw.steps, 'write': [load] + write, 'after': []}) }}
 {% endmacro %}
 
 

@@ -19,7 +19,7 @@
     {% set checked = undoes or parts.write | selectattr('kind', 'equalto', 'check') | list %}
     {% set check = [ditto.merger_key_check(settings, sql)] if checked and settings.on_duplicate_key ~ settings.on_null_key != 'latestallow' else [] %}
     {% set plan = ditto.new_plan(settings, facts, decision,
-        check + [{'kind': 'intent', 'name': 'intent'}] + parts.before + parts.made + parts.write | rejectattr('kind', 'equalto', 'check') | list + [{'kind': 'outcome', 'name': 'outcome'}] + parts.after) %}
+        check + parts.renew + [{'kind': 'intent', 'name': 'intent'}] + parts.before + parts.made + parts.write | rejectattr('kind', 'equalto', 'check') | list + [{'kind': 'outcome', 'name': 'outcome'}] + parts.after) %}
     {% do plan.update({
         'base_version': none if decision.truncate else (facts.head if decision.restore is none else decision.restore),
         'head': decision.head,
@@ -63,7 +63,7 @@
     {% endif %}
     {% set view = ditto._reader_steps(work, made.columns, spec.comment) %}
     {{ return({
-        'before': before, 'made': made.steps + view.before, 'after': view.after,
+        'renew': ditto.renewal_steps(work, facts.target.columns), 'before': before, 'made': made.steps + view.before, 'after': view.after,
         'write': ditto.merger_write_steps(settings, made.columns, work.sql, decision.mode, [] if work.anew else facts.key_range, fence)
     }) }}
 {% endmacro %}
@@ -88,8 +88,14 @@
     {% if work.decision.become_stale or work.decision.stale %}
         {{ return({'before': [], 'after': []}) }}
     {% endif %}
-    {% set stand_in = '_ditto_version_' ~ settings.invocation_id.replace('-', '_') %}
+    {% set stand_in = ditto.version_stand_in(settings) %}
     {% set sql = ditto.merger_view_sql(settings, columns, facts.view, comment, stand_in) %}
     {{ return({'before': [], 'after': [{'kind': 'pin', 'name': 'pin', 'stand_in': stand_in,
         'sql': ditto.fenced_sql(ditto.immediate_sql(sql), work.fence, script=true)}]}) }}
+{% endmacro %}
+
+
+{# Stands in a view's text for a version that is known once the run has written it. #}
+{% macro version_stand_in(settings) %}
+    {{ return('_ditto_version_' ~ settings.invocation_id.replace('-', '_')) }}
 {% endmacro %}

@@ -35,6 +35,7 @@ def test_slices_are_replaced_by_every_mode(project: Project, modes: list[str]) -
     before, stale, after = visits(7, 1), visits(8, 2, 3), visits(9, 5)
     for table in modes:
         using = "parquet" if "files" in table else "delta"
+        project.sql(f"drop table if exists {{schema}}.{table}")
         # A partition column that cannot be null is where Spark folds conditions away.
         make_table(project, table, *before, *stale, *after, using=using, not_null=table == "whole")
 

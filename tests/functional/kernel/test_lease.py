@@ -75,7 +75,7 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
     project.spark.sql(package.ledger_create_sql(package.ledger_table()))
     relation = f"{project.schema}.visits"
     winners: list[str] = []
-    ledger: dict[str, Any] = {"generation": 0, "token": 0, "seq": 0, "hash": None}
+    ledger: dict[str, Any] = {"generation": 0, "token": 0, "seq": 0, "hash": None, "unfinished": []}
     for number in range(1, rounds + 1):
         names = [f"run-{number}-{letter}" for letter in "abc"]
         results = claim_at_once(project, ledger, names)
@@ -96,7 +96,8 @@ def test_of_three_claimants_one_wins_and_a_zombie_writes_nothing(project: Projec
     assert [open_intent["invocation_id"] for open_intent in facts["unfinished"]] == [winners[-1]]
 
     # A claimant that read the ledger long ago asks for a token that is taken.
-    late = claim_at_once(project, {"token": 2, "generation": 0, "seq": 2, "hash": None}, ["late"])["late"]
+    long_ago = {"token": 2, "generation": 0, "seq": 2, "hash": None, "unfinished": [{"token": 2}]}
+    late = claim_at_once(project, long_ago, ["late"])["late"]
     assert f"invocation {winners[-1]} of" in str(late)
 
     zombie_writes_nothing(project, package, relation, newest=rounds)
@@ -130,7 +131,7 @@ def zombie_writes_nothing(project: Project, package: Ditto, relation: str, newes
         insert = package.fenced_insert_sql(settings, columns, rows, "id = 1", tag, fence, token)
         event = package.event(identity(project, f"run-{token}"), "committed", 1, 99, {"version": 1, "token": token})
         append = package.ledger_append_sql(
-            package.ledger_table(), [event], lease=package.lease_id(relation, token, "outcome")
+            package.ledger_table(), [event], lease=package.lease_id(relation, token, "end")
         )
         return [
             package.guarded_sql(package.merger_merge_sql(settings, columns, rows, tag, [], fence)),

@@ -129,9 +129,12 @@ def test_an_unfinished_backfill_stops_others_and_can_be_released(project: Projec
 @pytest.mark.slow
 def test_a_table_that_nobody_wrote_to_for_long(project: Project) -> None:
     """Delta does not go back to a version whose commit is too old, also if it was the newest one a moment ago."""
-    letters(project, readers="pinned")
+    letters(project, readers="pinned", interval="day")
     run_days(project, "05")
     age(project, "letters__data", 40)
+    before = project.versions("letters__data")
+    assert "missing executions before this one" in project.run("2024-10-08").text
+    assert project.versions("letters__data") == before, "what is refused changes nothing"
     with statements(die_before=1, only="describe history `" + project.schema + "`.`letters__data` limit 20"):
         assert not project.run("2024-10-06").ok
     assert seen(project) == "A,B", "pinned readers can read what they are pinned to"
