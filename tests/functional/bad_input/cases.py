@@ -812,6 +812,13 @@ INCREMENTS = [
         does="it is written in one commit",
         config={"prune": True},
     ),
+    rows(
+        "order",
+        "a model with the name of a reserved word",
+        "select 1 as id, 'a' as name",
+        does="it works; names are quoted",
+        rows=((1, "a"),),
+    ),
 ]
 
 QUOTED = "select 1 as id, 'a' as name, 2 as `select`, 3 as `Größe`, 4 as `it's`, 5 as `a``b`"

@@ -108,6 +108,7 @@ def test_increments_and_the_world_around(project: Project) -> None:
             wrong += problems(case, told)
             wrong += [(case.name, table) for table in before if belongs(table, case) and after[table] != before[table]]
     assert wrong == []
+    assert project.sql("select count(*), count(distinct id) from {schema}.many_rows") == [(300_000, 300_000)]
     works = [case for case in cases if case.does]
     assert [
         name for name in tables(project) if name not in there and not any(belongs(name, case) for case in works)
