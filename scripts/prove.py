@@ -65,6 +65,12 @@ PARTS = {
         (f"{CHAOS}/test_crash.py", f"{CHAOS}/test_crash_files.py"),
         {"DITTO_CRASH_POINTS": "all"},
     ),
+    "operations": Part(
+        "Operations that died already die again, at each statement of the attempt that takes over",
+        CRASHES,
+        (f"{CHAOS}/test_crash_operations.py",),
+        {"DITTO_CRASH_POINTS": "all"},
+    ),
     "histories": Part(
         "Random histories of runs, replays, corrections, crashes and operations, against a model of a few lines",
         SESSION,
