@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -194,13 +195,14 @@ def commit() -> str:
 class Progress:
     """One line for each test of each part, whoever runs beside it."""
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
+    def __init__(self, tick: Callable[[], object] = lambda: None) -> None:
+        self.lock, self.tick = threading.Lock(), tick
         self.count: Counter[str] = Counter()
         self.all: dict[str, str] = {}
 
     def say(self, part: str, text: str) -> None:
         with self.lock:
+            self.tick()
             print(f"{time.strftime('%H:%M:%S')}  {part:<12} {text}", flush=True)
 
     def read(self, line: str) -> None:
@@ -255,13 +257,24 @@ def run(lane: str, chosen: list[str], states: dict[str, str], progress: Progress
         progress.say(lane, f"pytest ended with {process.returncode}: see {log}")
 
 
-def by_the_clock(tried: dict[str, str], states: dict[str, str], seconds: float) -> int:
-    """The minutes of all runs that tried something for the files as they are, this one included."""
+def runs_on_record() -> list[dict[str, Any]]:
     clock = RECORDS / "clock.json"
-    runs = json.loads(clock.read_text()) if clock.exists() else []
-    runs = [run for run in runs if run["tried"].items() & states.items()]
-    runs += [{"tried": tried, "seconds": round(seconds)}] if tried else []
-    clock.write_text(json.dumps(runs) + "\n")
+    return json.loads(clock.read_text()) if clock.exists() else []
+
+
+def record_runs(runs: list[dict[str, Any]]) -> None:
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    written = RECORDS / "clock.json.new"
+    written.write_text(json.dumps(runs) + "\n")
+    written.replace(RECORDS / "clock.json")
+
+
+def by_the_clock(began: str, tried: dict[str, str], states: dict[str, str], seconds: float) -> int:
+    """The minutes of all runs that tried something for the files as they are. This one is noted over and over again,
+    so that it counts even if it is killed."""
+    runs = [run for run in runs_on_record() if run["tried"].items() & states.items() and run.get("began") != began]
+    runs += [{"began": began, "tried": tried, "seconds": round(seconds)}] if tried else []
+    record_runs(runs)
     return round(sum(run["seconds"] for run in runs) / 60)
 
 
@@ -269,11 +282,10 @@ def forget(parts: list[str]) -> None:
     """Their records, and the time that they took."""
     for name in parts:
         (RECORDS / f"{name}.jsonl").unlink(missing_ok=True)
-    clock = RECORDS / "clock.json"
-    runs = json.loads(clock.read_text()) if clock.exists() else []
+    runs = runs_on_record()
     for run in runs:
         run["tried"] = {name: state for name, state in run["tried"].items() if name not in parts}
-    clock.write_text(json.dumps([run for run in runs if run["tried"]]) + "\n")
+    record_runs([run for run in runs if run["tried"]])
 
 
 def forget_changed(chosen: list[str], states: dict[str, str]) -> list[str]:
@@ -292,13 +304,19 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also what passed for these files")
     parser.add_argument("--jobs", type=int, default=2, help="1: nothing runs side by side")
     options = parser.parse_args()
-    names, progress, started = tracked(), Progress(), time.monotonic()
+    names, began, started = tracked(), time.strftime("%Y-%m-%d %H:%M:%S"), time.monotonic()
     states = {name: fingerprint(part, names) for name, part in PARTS.items()}
 
     def known() -> dict[str, Result]:
         return {name: result_of(recorded(RECORDS / f"{name}.jsonl", states[name])) for name in PARTS}
 
     chosen = [name for name in PARTS if name in (options.only or PARTS)]
+
+    def minutes() -> int:
+        tried = {name: states[name] for name in chosen}
+        return by_the_clock(began, tried, states, time.monotonic() - started)
+
+    progress = Progress(minutes)
     if options.again:
         forget(chosen)
     before = known()
@@ -312,8 +330,7 @@ def main() -> None:
         for name in forget_changed(chosen, states):
             progress.say(name, "files that it depends on were changed meanwhile: not on record")
         results = known()
-        minutes = by_the_clock({name: states[name] for name in chosen}, states, time.monotonic() - started)
-        PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes, commit()))
+        PAGE.write_text(page({name: part.title for name, part in PARTS.items()}, results, minutes(), commit()))
     print("\n".join(["", *summary([line for result in results.values() for line in result.lines])]))
     green = [name for name, result in results.items() if result.green]
     print(f"\n{len(green)} of {len(PARTS)} parts are green; {PAGE.relative_to(ROOT)} says what was tried.")

@@ -162,17 +162,21 @@ def test_a_test_that_passed_is_not_run_again(tmp_path: Path) -> None:
 def test_every_run_for_these_files_is_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prove, "RECORDS", tmp_path)
     states = {"load": "a", "kills": "a"}
-    assert prove.by_the_clock(states, states, 600) == 10
-    assert prove.by_the_clock({"load": "a"}, states, 120) == 12
+    assert prove.by_the_clock("first", states, states, 300) == 5
+    # It is noted with each of its lines, so that it counts even if it is killed.
+    assert prove.by_the_clock("first", states, states, 600) == 10
+    assert prove.by_the_clock("second", {"load": "a"}, states, 120) == 12
     # Nothing was left to run.
-    assert prove.by_the_clock({}, states, 60) == 12
+    assert prove.by_the_clock("third", {}, states, 60) == 12
     # The files of one part have changed since: what the first run says of the other one still counts.
-    assert prove.by_the_clock({"load": "b"}, {**states, "load": "b"}, 60) == 11
+    assert prove.by_the_clock("fourth", {"load": "b"}, {**states, "load": "b"}, 60) == 11
 
 
 def test_what_a_run_says_becomes_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = prove.Progress()
+    ticks: list[None] = []
+    progress = prove.Progress(lambda: ticks.append(None))
     progress.read("proof: kills 2 of 28 to run\n")
     progress.read("proof: kills passed 61 s tests/chaos/test_kills.py::test_x[proxy_view, tables]\n")
     shown = capsys.readouterr().out
     assert "2 of 28 tests to run" in shown and " 27 of 28  passed  test_x[proxy_view, tables] (61 s)" in shown
+    assert len(ticks) == 2
