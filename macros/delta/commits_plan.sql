@@ -68,14 +68,15 @@
 {% endmacro %}
 
 
-{# Somebody else changed rows while a leased run was at work: what this run was applied to is not what the ledger would say. #}
-{% macro refuse_interference(plan, commits) %}
+{# Commits by which somebody else changed rows while a leased run was at work: what this run was applied to is not what the ledger
+   would say. #}
+{% macro interference(plan, commits) %}
+    {% set between = [] %}
     {% if not plan.undoes_until or plan.made_anew or plan.seen is none %}
-        {{ return('') }}
+        {{ return(between) }}
     {% endif %}
     {% set own = ditto.own_commits(plan, commits) %}
     {% set written = own[0].version if own else none %}
-    {% set between = [] %}
     {% set back = [plan.seen] + (commits | selectattr('restored', 'equalto', plan.restore) | map(attribute='version') | list if plan.restore is not none else []) %}
     {# A run that this one took over may have been in the middle of its write. What came before this one went back is undone. #}
     {% for commit in commits if commit.version > plan.seen and ditto.changes_rows(commit)
@@ -84,12 +85,5 @@
         and (written is none or commit.version < written) %}
         {% do between.append(commit) %}
     {% endfor %}
-    {% if between %}
-        {% do ditto.error(
-            plan.subject, 'commits by others to ' ~ plan.table ~ ' during this run:
-    - ' ~ ditto.describe_commits(between),
-            'only this run to write; its execution counts as unfinished',
-            'run it again: ' ~ ditto.run_command(plan.model, plan.execution_time)
-        ) %}
-    {% endif %}
+    {{ return(between) }}
 {% endmacro %}

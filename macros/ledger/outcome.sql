@@ -3,7 +3,7 @@
     {# A table of a run that was fenced off was never made. #}
     {% set made = not (plan.many_tables and plan.missing) or (plan.identifier | lower) in ditto.tables_like(plan.schema, plan.identifier) %}
     {% set commits = ditto.commits_of_run(plan) if plan.versioned and made else [] %}
-    {% do ditto.refuse_interference(plan, commits) %}
+    {% do ditto.refuse_interference(plan, commits, lease) %}
     {% do ditto.refuse_skipped(plan, commits, lease) %}
     {% set token = lease.token if lease else none %}
     {% set events = ditto.outcome_events(plan, commits, token) %}
@@ -14,6 +14,19 @@
         {% do ditto.send('outcome', ditto.ledger_append_sql(ditto.ledger_table(), events, plan.ledger.hash)) %}
     {% endif %}
     {{ return(events | last) }}
+{% endmacro %}
+
+
+{# Somebody else wrote in the middle of this run. If it was a run that took over, that one has done the work, or will. #}
+{% macro refuse_interference(plan, commits, lease) %}
+    {% set between = ditto.interference(plan, commits) %}
+    {% if between %}
+        {% do ditto.require_lease(plan, lease.token, 'took over this execution') %}
+        {% do ditto.error(plan.subject, 'commits by others to ' ~ plan.table ~ ' during this run:
+    - ' ~ ditto.describe_commits(between),
+            'only this run to write; its execution counts as unfinished',
+            'run it again: ' ~ ditto.run_command(plan.model, plan.execution_time)) %}
+    {% endif %}
 {% endmacro %}
 
 

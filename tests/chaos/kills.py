@@ -183,6 +183,15 @@ def commits(server: Server, project: Project, model: str = "slow*") -> set[Path]
     return {path for path in found if "__candidate" not in str(path)}
 
 
+def kept_commits(server: Server, project: Project) -> set[Path]:
+    """Those that stay when nobody is at work any more. A version that a proxy_view wrote once, but did not record, is
+    nobody's: its statement may end after another run has published a version of its own."""
+    name = "get_json_object(details, '$.version')"
+    recorded = {row[0] for row in server.sql(f"select {name} from {project.schema}.ditto_ledger where {name} > ''")}
+    written_once = {path: re.search(r"__(v\d{8}_\d{6}(_\d+)?)$", path.parts[-3]) for path in commits(server, project)}
+    return {path for path, version in written_once.items() if not version or version[1] in recorded}
+
+
 @dataclass
 class Victim:
     """A dbt process that got a signal while the server was in a statement of each of its models."""

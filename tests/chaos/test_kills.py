@@ -10,7 +10,20 @@ import signal
 
 import pytest
 
-from tests.chaos.kills import CASES, WORK, Crew, Victim, arguments, check, commits, crews, hit, kill, make, one_more
+from tests.chaos.kills import (
+    CASES,
+    WORK,
+    Crew,
+    Victim,
+    arguments,
+    check,
+    crews,
+    hit,
+    kept_commits,
+    kill,
+    make,
+    one_more,
+)
 from tests.chaos.server import Server, finish, wait_for
 from tests.support import Project, note
 
@@ -32,10 +45,10 @@ def take_over(server: Server, project: Project, crew: Crew) -> bool:
             raise
         server.inside(project, *arguments(crew))
     overlapped = server.busy()
-    written = commits(server, project)
+    written = kept_commits(server, project)
     check(server, project, crew)
     wait_for(lambda: not server.busy())
-    assert commits(server, project) == written
+    assert kept_commits(server, project) == written
     check(server, project, crew)
     return overlapped
 
@@ -61,14 +74,14 @@ def test_asleep_while_another_run_takes_over(server: Server, remote: Project, cr
     victim = hit(server, remote, crew, lambda process: process.send_signal(signal.SIGSTOP), work=2 * WORK)
     try:
         overlapped = take_over(server, remote, crew)
-        written = commits(server, remote)
+        written = kept_commits(server, remote)
         victim.process.send_signal(signal.SIGCONT)
         code, output = finish(victim.process)
     finally:
         victim.process.kill()
     assert code != 0
     assert output.count("another run") >= len(crew), output
-    assert commits(server, remote) == written
+    assert kept_commits(server, remote) == written
     check(server, remote, crew)
     record(server, remote, crew, victim, "asleep", overlapped)
     one_more(server, remote, crew)

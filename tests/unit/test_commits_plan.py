@@ -182,7 +182,7 @@ def test_of_many_commits_ten_are_described(ditto: Ditto) -> None:
     assert text.endswith("- and 2 more")
 
 
-# --- refuse_interference --------------------------------------------------------------------------------------------
+# --- interference ---------------------------------------------------------------------------------------------------
 
 
 def running(**changes: Any) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def running(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_run_that_was_alone(ditto: Ditto, commits: list[dict[str, Any]]) -> None:
-    assert ditto.refuse_interference(running(), commits).strip() == ""
+    assert ditto.interference(running(), commits) == []
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,11 @@ def test_a_run_that_was_alone(ditto: Ditto, commits: list[dict[str, Any]]) -> No
     ],
 )
 def test_a_write_by_others_during_the_run_is_refused(ditto: Ditto, commits: list[dict[str, Any]]) -> None:
-    text = refusal(lambda: ditto.refuse_interference(running(), commits))
+    assert ditto.interference(running(), commits)
+    asked: list[int] = []
+    ditto = ditto.with_context(macros={"require_lease": lambda plan, token, what: asked.append(token)})
+    text = refusal(lambda: ditto.refuse_interference(running(), commits, {"token": 7}))
+    assert asked == [7]  # first: is it a run that took over this one?
     assert "commits by others to `demo`.`devices` during this run" in text
     assert "its execution counts as unfinished" in text
     assert "dbt run --select devices --vars '{execution_date: 2024-10-07}'" in text
@@ -237,4 +241,4 @@ def test_a_write_by_others_during_the_run_is_refused(ditto: Ditto, commits: list
 
 @pytest.mark.parametrize("changes", [{"undoes_until": None}, {"made_anew": True}, {"seen": None}])
 def test_runs_that_undo_nothing_are_not_asked(ditto: Ditto, changes: dict[str, Any]) -> None:
-    assert ditto.refuse_interference(running(**changes), [merge(7), commit(6, "WRITE")]).strip() == ""
+    assert ditto.interference(running(**changes), [merge(7), commit(6, "WRITE")]) == []
