@@ -1,7 +1,8 @@
 {# The steps that write: the candidate and its audits, then the one commit that readers see. Pure. `work` comes from the plan. #}
 
 {# What is audited is what is published: the rows are computed once, and rest in a table of their own in between. The run that took
-   over has dropped it: then there is nothing to audit, and the outcome says who that was. #}
+   over has dropped it: then there is nothing to audit, and the outcome says who that was. One that is left of a run that is over goes
+   first: where a dropped table came back, as the end of a statement that was at work, Delta cannot replace it. #}
 {% macro _transactional_candidate_steps(work) %}
     {% set settings = work.settings %}
     {% if not settings.audits %}
@@ -14,13 +15,19 @@
     {% set rows = ditto.transactional_rows_sql(settings, columns, work.sql, work.tag) %}
     {% set create = ditto.immediate_sql(ditto.create_as_select_sql(settings.candidate, {'file_format': 'delta'}, rows, settings.candidate_comment, replace=true)) %}
     {% set write = ditto._transactional_write_step(work, 'candidate', create, ditto._transactional_stamped(work, work.sql)) %}
-    {{ return([write, {'kind': 'check', 'name': 'audits', 'diagnosis': {
+    {% set drop = [ditto._transactional_drop_step(work)] if work.facts.candidate.exists else [] %}
+    {{ return(drop + [write, {'kind': 'check', 'name': 'audits', 'diagnosis': {
         'sql': ditto.fenced_sql(ditto.audits_sql(settings), work.fence, script=true),
         'found': 'audits that failed, with up to five rows of each',
         'expected': 'rows that pass every audit; nothing was published',
         'fix': 'look at the rows: select * from ' ~ settings.candidate
             ~ '\n            correct them, the SELECT or the audit, then ' ~ ditto.run_command(settings.model, settings.execution_time)
     }}]) }}
+{% endmacro %}
+
+
+{% macro _transactional_drop_step(work) %}
+    {{ return(ditto._fenced_step('drop_candidate', 'drop table if exists ' ~ work.settings.candidate, work.fence)) }}
 {% endmacro %}
 
 

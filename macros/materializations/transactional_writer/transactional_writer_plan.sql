@@ -22,7 +22,7 @@
     {# Only what passed the audits reaches the table, and that includes its columns. #}
     {% set steps = intent + layout.creation + ditto._transactional_candidate_steps(work) + layout.changes + ditto._transactional_publish_steps(work) + [{'kind': 'outcome', 'name': 'outcome'}] %}
     {% if settings.audits %}
-        {% do steps.append(ditto._fenced_step('drop_candidate', 'drop table if exists ' ~ settings.candidate, fence)) %}
+        {% do steps.append(ditto._transactional_drop_step(work)) %}
     {% endif %}
     {# What stood under the name is gone once it was dropped: then the run has to be finished. #}
     {{ return(dict(ditto.new_plan(settings, facts, mode, steps), undo=steps | selectattr('drops', 'defined') | list != [])) }}
