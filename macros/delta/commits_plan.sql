@@ -50,7 +50,7 @@
 {% macro describe_commits(commits) %}
     {% set lines = [] %}
     {% for commit in commits[:10] %}
-        {% do lines.append('version ' ~ commit.version ~ ': ' ~ commit.operation ~ ' by ' ~ (commit.user or 'somebody') ~ ' at ' ~ commit.at) %}
+        {% do lines.append('version ' ~ commit.version ~ ': ' ~ commit.operation ~ ' by ' ~ ditto._author(commit) ~ ' at ' ~ commit.at) %}
     {% endfor %}
     {% if commits | length > 10 %}
         {% do lines.append('and ' ~ (commits | length - 10) ~ ' more') %}
@@ -59,10 +59,16 @@
 {% endmacro %}
 
 
-{# Who made the newest commit: the run whose tag it carries, or whom Delta names. #}
+{# The run whose tag it carries, or whom Delta names. #}
+{% macro _author(commit) %}
+    {% set tag = commit.tag %}
+    {{ return('invocation ' ~ tag.invocation_id ~ ' for execution ' ~ tag.execution_time if tag else commit.user or 'somebody') }}
+{% endmacro %}
+
+
 {% macro describe_newest(commits) %}
     {% for commit in commits if commit.tag %}
-        {{ return('invocation ' ~ commit.tag.invocation_id ~ ' for execution ' ~ commit.tag.execution_time ~ ', version ' ~ commit.version ~ ' at ' ~ commit.at) }}
+        {{ return(ditto._author(commit) ~ ', version ' ~ commit.version ~ ' at ' ~ commit.at) }}
     {% endfor %}
     {{ return(ditto.describe_commits(commits)) }}
 {% endmacro %}

@@ -32,6 +32,7 @@ REFUSALS = {
     "unfinished": rf"did not finish \([a-z_ ]+\): {HOLDER}",
     "ended": rf"the run it was about to take over has ended: {HOLDER}",
     "conflict": r"during each of 5 attempts, the last of them: invocation ([0-9a-f-]{36}) for execution",
+    "alive": r"during this run:\n +- version \d+: [A-Z ]+ by invocation ([0-9a-f-]{36}) for execution",
     # Nobody is in the way: an earlier execution ran after a later one, and the message says which to repeat.
     "stale": r"stale executions before this one",
 }

@@ -235,6 +235,8 @@ def test_a_write_by_others_during_the_run_is_refused(ditto: Ditto, commits: list
     text = refusal(lambda: ditto.refuse_interference(running(), commits, {"token": 7}))
     assert asked == [7]  # first: is it a run that took over this one?
     assert "commits by others to `demo`.`devices` during this run" in text
+    if commits[1].get("tag"):  # of a run that was taken over while it was alive: it is named
+        assert "MERGE by invocation old for execution 2024-10-07 00:00:00 at" in text
     assert "its execution counts as unfinished" in text
     assert "dbt run --select devices --vars '{execution_date: 2024-10-07}'" in text
 
