@@ -68,7 +68,7 @@ PARTS = {
     ),
     "operations": Part(
         "Operations that died already die again, at each statement of the attempt that takes over",
-        CRASHES,
+        SESSION,
         (f"{CHAOS}/test_crash_operations.py",),
         {"DITTO_CRASH_POINTS": "all"},
     ),
