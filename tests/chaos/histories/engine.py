@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Player:
         self.inputs = Inputs(project, self.pattern, history.feed)
         self.worlds = [World(self.pattern.empty)]
         self.status: dict[str, str] = {}
-        self.said = ""
+        self.said = self.told = ""
         self.begun = 0
         self.log: list[str] = []
         config = {"materialized": self.pattern.name, **self.pattern.config}
@@ -197,10 +198,13 @@ class Player:
     # The engine's side.
 
     def operation(self, name: str, arguments: str | None = None) -> Outcome:
-        return self.project.dbt("run-operation", name, *(["--args", arguments] if arguments else []))
+        with redirect_stdout(io.StringIO()) as told:
+            outcome = self.project.dbt("run-operation", name, *(["--args", arguments] if arguments else []))
+        self.told = told.getvalue()  # dbt does not give what an operation was refused with
+        return outcome
 
     def result(self, outcome: Outcome) -> str:
-        self.said = "" if outcome.ok else outcome.text
+        self.said, self.told = "" if outcome.ok else f"{outcome.text}\n{self.told}", ""
         return "ok" if outcome.ok else "refused"
 
     def optimize(self) -> None:
